@@ -46,7 +46,8 @@ struct Event {
 //   exited    the client's operating-system process ended: from here on it believes nothing
 bool is_note(std::string_view f);
 
-std::string to_json_line(const Event& event);     // no newline at the end
-Event parse_event(std::string_view line);         // throws Error: "column 17: ..." without the line number
+void append_json_line(std::string& out, const Event& event);  // no newline at the end
+std::string to_json_line(const Event& event);
+Event parse_event(std::string_view line);  // throws Error: "column 17: ..." without the line number
 
 }  // namespace holdfast
