@@ -85,7 +85,7 @@ void append_text(std::string& out, std::string_view text) {
   }
 }
 
-void append_field(std::string& out, std::string_view name, std::string_view text) {
+void append_text_field(std::string& out, std::string_view name, std::string_view text) {
   out += ",\"";
   out += name;
   out += "\":";
@@ -112,11 +112,11 @@ void append_json_line(std::string& out, const Event& event) {
   } else {
     fmt::format_to(std::back_inserter(out), "{}", number(event.process));
   }
-  append_field(out, "f", event.f);
-  if (!event.key.empty()) append_field(out, "key", event.key);
+  append_text_field(out, "f", event.f);
+  if (!event.key.empty()) append_text_field(out, "key", event.key);
   append_field(out, "value", event.value);
   fmt::format_to(std::back_inserter(out), R"(,"time":{})", event.time.count());
-  if (!event.node.empty()) append_field(out, "node", event.node);
+  if (!event.node.empty()) append_text_field(out, "node", event.node);
   if (!event.error.is_null()) append_field(out, "error", event.error);
   if (event.extra.is_object()) {
     for (const auto& [field, value] : event.extra.items()) {

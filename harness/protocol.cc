@@ -17,9 +17,9 @@ Value to_value(simdjson::ondemand::value element) {
   std::string_view text;
   const json_type type = element.type();
   if (type == json_type::object) {
-    text = element.get_object().raw_json();
+    text = element.get_object().value().raw_json();
   } else if (type == json_type::array) {
-    text = element.get_array().raw_json();
+    text = element.get_array().value().raw_json();
   } else {
     text = element.raw_json_token();
   }
