@@ -1,0 +1,11 @@
+# cmake -DASSETS=<folder> -DOUTPUT=<file.cc> -P embed.cmake: puts the report's assets into a C++ source file.
+set(source "#include \"results/assets.h\"\n\nnamespace holdfast {\n\n")
+foreach(pair kReportPage=report.html kReportStyle=report.css kReportScript=report.js)
+  string(REPLACE "=" ";" pair ${pair})
+  list(GET pair 0 constant)
+  list(GET pair 1 file)
+  file(READ ${ASSETS}/${file} text)
+  string(APPEND source "const std::string_view ${constant} = R\"asset(${text})asset\";\n\n")
+endforeach()
+string(APPEND source "}  // namespace holdfast\n")
+file(WRITE ${OUTPUT} "${source}")
