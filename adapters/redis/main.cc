@@ -15,7 +15,14 @@ struct Variant {
 };
 
 constexpr std::array kVariants = {
+    Variant{"setnx", "SETNX / DEL, no time to live", holdfast::make_setnx},
+    Variant{"setnx-expire", "SETNX, then PEXPIRE / DEL", holdfast::make_setnx_expire},
+    Variant{"setpx-del", "SET NX PX / DEL", holdfast::make_setpx_del},
+    Variant{"setpx-getdel", "SET NX PX / GET, compare, DEL", holdfast::make_setpx_getdel},
     Variant{"setpx-lua", "SET NX PX / Lua compare-and-delete", holdfast::make_setpx_lua},
+    Variant{"setpx-lua-watchdog", "setpx-lua, renewed every third of the lease", holdfast::make_setpx_lua_watchdog},
+    Variant{"setpx-lua-fenced", "setpx-lua with a fencing token", holdfast::make_setpx_lua_fenced},
+    Variant{"register", "no lock: read, write and cas of plain keys", holdfast::make_register},
 };
 
 constexpr int kBadArguments = 254;
