@@ -70,9 +70,25 @@ void append_value(std::string& out, const Value& value) {
   }
 }
 
+void append_text_field(std::string& out, std::string_view name, std::string_view text) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  append_json_text(out, text);
+}
+
+void append_field(std::string& out, std::string_view name, const Value& value) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  append_value(out, value);
+}
+
+}  // namespace
+
 // Names are nearly always plain ASCII: copying them costs a tenth of what the library's escaping does, and the
 // recorder writes two events per operation.
-void append_text(std::string& out, std::string_view text) {
+void append_json_text(std::string& out, std::string_view text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char character) {
     return character >= ' ' && character != '"' && character != '\\' && character != '\x7F';
   });
@@ -84,22 +100,6 @@ void append_text(std::string& out, std::string_view text) {
     append_value(out, Value(text));
   }
 }
-
-void append_text_field(std::string& out, std::string_view name, std::string_view text) {
-  out += ",\"";
-  out += name;
-  out += "\":";
-  append_text(out, text);
-}
-
-void append_field(std::string& out, std::string_view name, const Value& value) {
-  out += ",\"";
-  out += name;
-  out += "\":";
-  append_value(out, value);
-}
-
-}  // namespace
 
 std::string_view to_string(EventType type) { return kTypeNames.at(static_cast<std::size_t>(type)); }
 
@@ -121,7 +121,7 @@ void append_json_line(std::string& out, const Event& event) {
   if (event.extra.is_object()) {
     for (const auto& [field, value] : event.extra.items()) {
       out += ',';
-      append_text(out, field);
+      append_json_text(out, field);
       out += ':';
       append_value(out, value);
     }

@@ -46,6 +46,7 @@ struct Event {
 //   exited    the client's operating-system process ended: from here on it believes nothing
 bool is_note(std::string_view f);
 
+void append_json_text(std::string& out, std::string_view text);  // quoted and escaped
 void append_json_line(std::string& out, const Event& event);  // no newline at the end
 std::string to_json_line(const Event& event);
 Event parse_event(std::string_view line);  // throws Error: "column 17: ..." without the line number

@@ -33,6 +33,8 @@ class Stage {
   virtual Server& server() = 0;
   virtual std::size_t lanes() const = 0;
   virtual ClientProcess client(std::size_t lane) = 0;
+  // Time stands still for a stopped client: its operation must not be given up meanwhile.
+  virtual void set_paused(std::size_t lane, bool paused) = 0;
   // Waits until the lane has a client process other than `old` that answered `open`; false: not in time.
   virtual bool wait_for_new_client(std::size_t lane, Process old, std::chrono::milliseconds limit) = 0;
 };

@@ -67,6 +67,27 @@ Message read_envelope(simdjson::ondemand::object envelope) {
 
 }  // namespace
 
+std::string request_line(std::uint64_t id, std::string_view f, std::string_view key, const Value& value,
+                         const std::vector<std::string>& stop_at) {
+  std::string line = R"({"id":)" + std::to_string(id);
+  line += R"(,"f":)";
+  append_json_text(line, f);
+  if (!key.empty()) {
+    line += R"(,"key":)";
+    append_json_text(line, key);
+  }
+  if (!value.is_null()) {
+    line += R"(,"value":)";
+    line += value.dump();
+  }
+  if (!stop_at.empty()) {
+    line += R"(,"stop_at":)";
+    line += Value(stop_at).dump();
+  }
+  line += "}\n";
+  return line;
+}
+
 Message parse_message(std::string_view line) {
   thread_local simdjson::ondemand::parser parser;
   thread_local std::string padded;

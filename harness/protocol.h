@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "harness/event.h"
 
@@ -29,6 +30,10 @@ struct Note {  // {"event":"lost","key":"L1","value":{"hold":12}}; for event "st
 struct Garbage {
   std::string why;
 };
+
+// {"id":7,"f":"acquire","key":"L1","value":{…},"stop_at":["setnx-done"]} and a newline
+std::string request_line(std::uint64_t id, std::string_view f, std::string_view key, const Value& value,
+                         const std::vector<std::string>& stop_at);
 
 using Message = std::variant<Reply, Note, Garbage>;
 
