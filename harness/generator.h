@@ -36,8 +36,8 @@ struct Next {
   Invocation operation;
   Time until = Time::max();  // for wait: ask again then, or as soon as anything is observed
 
-  static Next invoke(Invocation operation) { return {Kind::operation, std::move(operation), Time::max()}; }
-  static Next wait_until(Time until) { return {Kind::wait, {}, until}; }
+  static Next invoke(Invocation operation) { return {.kind = Kind::operation, .operation = std::move(operation)}; }
+  static Next wait_until(Time until) { return {.kind = Kind::wait, .operation = {}, .until = until}; }
   static Next done() { return {}; }
 };
 
