@@ -19,7 +19,7 @@ class LineBuffer {
   std::optional<std::string_view> next();  // without the newline; valid until the next fill()
   // One read(2). The bytes read; 0: the end; -1: see errno, where EMSGSIZE is a line beyond the limit.
   std::ptrdiff_t fill(int descriptor);
-  [[nodiscard]] bool empty() const { return start_ == end_; }
+  [[nodiscard]] std::string_view rest() const { return std::string_view(buffer_).substr(start_, end_ - start_); }
 
  private:
   std::string buffer_;
