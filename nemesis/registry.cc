@@ -1,0 +1,53 @@
+#include "nemesis/registry.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "harness/error.h"
+#include "harness/nearest.h"
+#include "nemesis/kill.h"
+#include "nemesis/partition.h"
+#include "nemesis/pause.h"
+
+namespace holdfast {
+
+namespace {
+
+using When = FaultPlan::When;
+
+const std::array kFaults = {
+    FaultEntry{.name = "pause",
+               .summary = "stop a process and all its children (SIGSTOP), past the lease, then let it go on",
+               .targets = {{"holder", "the client that holds the lock", When::reading, true},
+                           {"server", "a primary", When::at_times, false}},
+               .make = make_pause},
+    FaultEntry{.name = "kill",
+               .summary = "end a process at once (SIGKILL), then start it again",
+               .targets = {{"holder", "the client that holds the lock", When::acquired, true},
+                           {"server", "a primary", When::acknowledged, false}},
+               .make = make_kill},
+    FaultEntry{.name = "partition",
+               .summary = "drop what goes from some nodes to others, all at once",
+               .targets = {{"holder", "the holder's node from the servers, both ways", When::acquired, true},
+                           {"replies", "what the servers answer the holder, one way", When::acquired, true},
+                           {"server", "a primary from all clients", When::at_times, false},
+                           {"halves", "all nodes into two random halves", When::at_times, false}},
+               .make = make_partition,
+               .takes_links = true},
+};
+
+}  // namespace
+
+std::span<const FaultEntry> faults() { return kFaults; }
+
+const FaultEntry& find_fault(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const FaultEntry& entry : kFaults) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+  }
+  throw UsageError(fmt::format("unknown fault \"{}\"; {} (holdfast list shows all)", name, did_you_mean(name, names)));
+}
+
+}  // namespace holdfast
