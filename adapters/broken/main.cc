@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,10 +31,13 @@ std::string answer(std::uint64_t id) {
   return R"({"id":)" + std::to_string(id) + R"(,"type":"ok"})";
 }
 
-void answer_open(const std::string& mode, std::uint64_t id) {
+void answer_open(const std::string& mode, std::uint64_t id, std::string_view value) {
   if (mode == "exit-at-open") std::_Exit(EXIT_FAILURE);
   const std::string start = R"({"id":)" + std::to_string(id);
-  if (mode == "bad-open") return print(start + R"(,"type":"fail","error":"refused, as told"})" + "\n");
+  const auto asked = nlohmann::json::parse(value, nullptr, false);
+  const bool speaks = asked.is_object() && asked.value("protocol", 0) == 1;
+  if (mode == "bad-open" || (!speaks && mode != "bad-version"))
+    return print(start + R"(,"type":"fail","error":"refused"})" + "\n");
   const std::string version = mode == "bad-version" ? "99" : "1";
   print(start + R"(,"type":"ok","value":{"protocol":)" + version + R"(,"name":"broken"}})" + "\n");
 }
@@ -79,7 +83,7 @@ int serve(const std::string& mode, std::uint64_t after) {
       const auto request = holdfast::parse_envelope(*line);
       const std::uint64_t id = request.id.value_or(0);
       if (request.f == "open") {
-        answer_open(mode, id);
+        answer_open(mode, id, request.value);
       } else if (served++ < after) {
         print(answer(id) + "\n");
       } else {

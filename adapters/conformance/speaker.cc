@@ -17,8 +17,10 @@ std::string dump(const Json& json) {
 
 std::string shown(const std::string& line) {
   if (line.empty()) return "nothing";
+  std::string text = line.substr(0, kShown);
+  const bool printable = std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
   // As a JSON string, bytes that would upset a terminal are escaped or replaced.
-  std::string text = Json(line.substr(0, kShown)).dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (!printable) text = Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
   if (line.size() > kShown) text += "...";
   return text;
 }
@@ -34,7 +36,7 @@ Speaker::Speaker(const Subject& subject, std::string client)
 
 Json Speaker::open(int protocol) {
   Json value = {{"protocol", protocol},        {"client", client_},   {"process", 0},
-                {"servers", subject_.servers}, {"resource", nullptr}, {"options", Json::object()}};
+                {"servers", subject_.servers}, {"resource", nullptr}, {"options", subject_.options}};
   if (subject_.resource) value["resource"] = *subject_.resource;
   return request({{"f", "open"}, {"value", value}});
 }
@@ -73,6 +75,15 @@ Json Speaker::await(std::uint64_t id, Kind kind) {
     if (message->kind != kind)
       complain(kind == Kind::step ? "expected a step before the answer" : "expected the answer, not a step");
     return std::move(message->json);
+  }
+}
+
+Json Speaker::note(std::string_view event) {
+  const auto deadline = std::chrono::steady_clock::now() + subject_.limit;
+  while (true) {
+    auto message = receive(deadline);
+    if (!message) complain("no note \"" + std::string(event) + "\"");
+    if (message->kind == Kind::note && message->json["event"] == event) return std::move(message->json);
   }
 }
 

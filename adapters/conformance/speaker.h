@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "adapters/conformance/child.h"
@@ -19,6 +20,7 @@ struct Subject {
   std::vector<std::string> command;
   std::vector<std::string> servers;
   std::optional<std::string> resource;
+  Json options = Json::object();
   std::chrono::milliseconds limit{5000};  // for one answer
 };
 
@@ -40,6 +42,7 @@ class Speaker {
   Json answer(std::uint64_t id);
   Json step(std::uint64_t id);            // the announcement of a step
   void expect_silence(std::uint64_t id);  // no answer, and no second one; notes may come
+  Json note(std::string_view event);      // the next one with this name
   int exit_status(std::chrono::milliseconds limit);
 
   // Throws Broken with the last exchange.
