@@ -46,7 +46,7 @@ std::vector<AuditRow> audit_rows(const Audit& audit) {
     for (const PropertyResult& property : run.results.properties) {
       const bool known =
           std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == property.name; });
-      if (!known) rows.push_back({.name = property.name, .title = property.title, .marks = {}});
+      if (!known && is_promise(property)) rows.push_back({.name = property.name, .title = property.title, .marks = {}});
     }
   }
   for (AuditRow& row : rows) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "results/text.h"
 
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kWidest = 100;
-constexpr std::size_t kNarrowest = 60;
+constexpr std::size_t kNarrowest = 72;
 constexpr std::size_t kFindingsPerProperty = 2;  // on a card; the report has them all
 constexpr std::size_t kMarginColumns = 2;
 
@@ -46,14 +47,24 @@ class Sheet {
       first = false;
     }
   }
-  // A command has to survive copy and paste: where it is too long it goes on with a backslash, as in a shell.
+  // What is to be copied has to survive it: a command that is too long goes on after a backslash, as in a shell, and
+  // no word of it is ever cut, even where that makes the line too wide.
   void command(std::string_view label, std::string_view text, std::size_t column) {
-    std::vector<std::string> parts = wrapped(text, width_ - column - 2);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const std::string lead =
-          i == 0 ? paint(Ink::quiet, padded(std::string(label), column)) : std::string(column, ' ');
-      line(lead + parts[i] + (i + 1 < parts.size() ? " \\" : ""));
+    std::string current = paint(Ink::quiet, padded(std::string(label), column));
+    bool fresh = true;
+    while (!text.empty()) {
+      const std::string_view word = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(word.size() + 1, text.size()));
+      if (!fresh && display_width(current) + 1 + display_width(word) + 2 > width_) {
+        line(current + " \\");
+        current = std::string(column, ' ');
+        fresh = true;
+      }
+      if (!fresh) current += ' ';
+      current += word;
+      fresh = false;
     }
+    line(current);
   }
   static std::string repeat(std::string_view glyph, std::size_t times) {
     std::string text;
@@ -126,7 +137,10 @@ std::string faults_sentence(const std::vector<FaultRecord>& faults) {
   if (faults.empty()) return "no fault was injected";
   const auto effective = static_cast<std::uint64_t>(
       std::count_if(faults.begin(), faults.end(), [](const FaultRecord& fault) { return fault.effective; }));
-  if (effective == faults.size()) return counted(faults.size(), "fault") + ", each seen to take effect";
+  if (effective == faults.size()) {
+    return counted(faults.size(), "fault") +
+           (faults.size() == 1 ? ", seen to take effect" : ", each seen to take effect");
+  }
   return fmt::format("{}, only {} seen to take effect", counted(faults.size(), "fault"), grouped(effective));
 }
 
@@ -166,18 +180,29 @@ std::size_t title_column(const std::vector<std::string>& titles, std::size_t wid
   return std::min(column, widest);
 }
 
+// A title that does not fit goes on in the next line, set in.
+std::vector<std::string> hanging(const std::string& title, std::size_t width) {
+  const std::string text = printable(title);
+  if (display_width(text) <= width) return {text};
+  std::vector<std::string> lines = wrapped(text, width - 2);
+  for (std::size_t i = 1; i < lines.size(); ++i) lines[i] = "  " + lines[i];
+  return lines;
+}
+
 void property_table(Sheet& sheet, const std::vector<PropertyResult>& properties) {
   std::vector<std::string> titles;
   for (const PropertyResult& property : properties) titles.push_back(printable(property.title));
-  const std::size_t first = title_column(titles, 44) + 3;
   constexpr std::size_t kVerdict = 15;
+  constexpr std::size_t kLeastRest = 28;
+  const std::size_t widest = std::min<std::size_t>(44, sheet.width() - kMarginColumns - kVerdict - kLeastRest);
+  const std::size_t first = title_column(titles, widest) + 3;
   const std::size_t rest = sheet.width() - kMarginColumns - first - kVerdict;
   const std::string margin(kMarginColumns, ' ');
   sheet.line(margin +
              sheet.paint(Ink::quiet, padded("Promise", first) + padded("Verdict", kVerdict) + "Put to the test by"));
   for (std::size_t i = 0; i < properties.size(); ++i) {
     const Mark mark = mark_of(properties[i].verdict);
-    const std::vector<std::string> left = wrapped(titles[i], first - 2);
+    const std::vector<std::string> left = hanging(titles[i], first - 3);
     const std::vector<std::string> right = wrapped(printable(exposure_text(properties[i].verdict)), rest);
     for (std::size_t row = 0; row < std::max(left.size(), right.size()); ++row) {
       std::string text = margin + padded(row < left.size() ? left[row] : "", first);
@@ -202,14 +227,25 @@ void broken_properties(Sheet& sheet, const std::vector<PropertyResult>& properti
   }
 }
 
-// Fault names as headings: broken after ':' and '@' when a column would be too wide for the table.
+// Fault names as headings: broken after ':', '@', ',' and '+' when the column is too narrow.
 std::vector<std::string> heading_lines(const std::string& label, std::size_t width) {
-  std::string spaced;
+  std::vector<std::string> lines(1);
+  std::string piece;
+  const auto put = [&] {
+    if (!lines.back().empty() && display_width(lines.back() + piece) > width) lines.emplace_back();
+    lines.back() += piece;
+    piece.clear();
+  };
   for (const char c : printable(label)) {
-    spaced += c;
-    if (display_width(label) > width && (c == ':' || c == '@' || c == ',' || c == '+')) spaced += ' ';
+    piece += c;
+    if (std::string_view(":@,+ ").find(c) != std::string_view::npos) put();
   }
-  return wrapped(spaced, width);
+  put();
+  std::vector<std::string> cut;
+  for (const std::string& line : lines) {
+    for (std::string& part : wrapped(line, width)) cut.push_back(std::move(part));
+  }
+  return cut;
 }
 
 struct MatrixShape {
@@ -233,10 +269,11 @@ void matrix(Sheet& sheet, const Audit& audit, const std::vector<AuditRow>& rows,
       const std::size_t skip = deepest - heading.size();  // headings stand on the table, not hang from the top
       text += padded(level >= skip ? heading[level - skip] : "", shape.each);
     }
+    text.erase(text.find_last_not_of(' ') + 1);
     sheet.line(margin + sheet.paint(Ink::quiet, text));
   }
   for (const AuditRow& row : rows) {
-    const std::vector<std::string> titles = wrapped(printable(row.title), shape.first - 2);
+    const std::vector<std::string> titles = hanging(row.title, shape.first - 2);
     for (std::size_t level = 0; level < titles.size(); ++level) {
       std::string text = margin + padded(titles[level], shape.first);
       for (std::size_t run = shape.from; level == 0 && run < shape.to; ++run) {
@@ -247,19 +284,24 @@ void matrix(Sheet& sheet, const Audit& audit, const std::vector<AuditRow>& rows,
   }
 }
 
+// As many faults beside each other as fit; the column of promises gives way first, down to what is readable.
 void matrices(Sheet& sheet, const Audit& audit, const std::vector<AuditRow>& rows) {
+  constexpr std::size_t kEach = 14;  // "○ not tested" and a gap
+  constexpr std::size_t kLeastFirst = 30;
   std::vector<std::string> titles;
   for (const AuditRow& row : rows) titles.push_back(printable(row.title));
+  const std::size_t room = sheet.width() - kMarginColumns + 2;  // the last gap may fall off the edge
+  const std::size_t fit = std::max<std::size_t>(1, (room - kLeastFirst) / kEach);
+  const std::size_t blocks = (audit.runs.size() + fit - 1) / fit;
   MatrixShape shape;
-  shape.first = title_column(titles, 40) + 3;
-  std::size_t widest = display_width("○ not tested");
-  for (const AuditRun& run : audit.runs) widest = std::max(widest, std::min<std::size_t>(display_width(run.label), 18));
-  shape.each = widest + 2;
-  const std::size_t fit = std::max<std::size_t>(1, (sheet.width() - kMarginColumns - shape.first + 2) / shape.each);
-  for (shape.from = 0; shape.from < audit.runs.size(); shape.from = shape.to) {
-    shape.to = std::min(shape.from + fit, audit.runs.size());
-    if (shape.from > 0) sheet.line();
+  for (std::size_t block = 0; block < blocks; ++block) {
+    shape.to = audit.runs.size() * (block + 1) / blocks;
+    shape.first = std::min(title_column(titles, room) + 3, room - (shape.to - shape.from) * kEach);
+    const std::size_t left = room - shape.first;
+    shape.each = std::min<std::size_t>(left / (shape.to - shape.from), 20);
+    if (block > 0) sheet.line();
     matrix(sheet, audit, rows, shape);
+    shape.from = shape.to;
   }
 }
 
@@ -300,7 +342,7 @@ std::string run_card(const RunInfo& info, const RunResults& results, const fs::p
   constexpr std::size_t kLabel = kMarginColumns + 11;
   const Stats::Count& count = results.stats.operations;
   const std::uint64_t all = count.ok + count.fail + count.info;
-  std::string ran = fmt::format("{}, {}: {} ok, {} fail, {} info", seconds_text(results.stats.duration),
+  std::string ran = fmt::format("{}, {}: {} ok, {} fail, {} info", duration_text(results.stats.duration),
                                 counted(all, "operation"), grouped(count.ok), grouped(count.fail), grouped(count.info));
   if (results.stats.truncated) ran += "; the history ends in the middle of a line, as after a crash";
   sheet.labelled("  Verdict", sentence_of(results), kLabel);
@@ -308,13 +350,15 @@ std::string run_card(const RunInfo& info, const RunResults& results, const fs::p
   sheet.labelled("  Faults", faults_sentence(results.faults), kLabel);
   sheet.labelled("  Seed", std::to_string(info.seed), kLabel);
   sheet.line();
-  property_table(sheet, results.properties);
-  broken_properties(sheet, results.properties);
+  std::vector<PropertyResult> promises;
+  std::copy_if(results.properties.begin(), results.properties.end(), std::back_inserter(promises), is_promise);
+  property_table(sheet, promises);
+  broken_properties(sheet, promises);
   sheet.line();
   sheet.rule();
   sheet.command("  Repeat", repeat_command(info), kLabel);
   sheet.command("  Re-check", "./holdfast check " + folder.string(), kLabel);
-  sheet.labelled("  Report", (folder / "report.html").string(), kLabel);
+  sheet.command("  Report", (folder / "report.html").string(), kLabel);
   return sheet.take();
 }
 
@@ -333,7 +377,7 @@ std::string audit_card(const Audit& audit, const fs::path& page, const CardStyle
     sheet.line(sheet.paint(Ink::red, "✗ " + printable(row.title)) +
                sheet.paint(Ink::quiet, " under " + printable(row.broken_in->label)));
     finding_lines(sheet, *row.telling);
-    indented(sheet, row.broken_in->folder.string(), kMarginColumns, Ink::quiet);
+    sheet.line(std::string(kMarginColumns, ' ') + sheet.paint(Ink::quiet, row.broken_in->folder.string()));
   }
   for (const AuditRun& run : audit.runs) {
     if (run.crashed.empty()) continue;
@@ -348,7 +392,7 @@ std::string audit_card(const Audit& audit, const fs::path& page, const CardStyle
   info.seed = audit.seed;
   constexpr std::size_t kLabel = kMarginColumns + 11;
   sheet.command("  Repeat", repeat_command(info), kLabel);
-  if (!page.empty()) sheet.labelled("  Report", page.string(), kLabel);
+  if (!page.empty()) sheet.command("  Report", page.string(), kLabel);
   return sheet.take();
 }
 

@@ -14,7 +14,7 @@ namespace holdfast {
 
 struct CardStyle {
   bool colour = false;
-  std::size_t width = 100;  // smaller is honoured down to 60
+  std::size_t width = 100;  // smaller is honoured down to 72
 };
 // Colour on a terminal only, and never when NO_COLOR is set; the terminal's width, but at most 100.
 CardStyle card_style_for(int descriptor);

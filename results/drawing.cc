@@ -74,7 +74,9 @@ std::vector<Lane> lanes_of(const std::vector<const Event*>& events) {
         std::find_if(lanes.begin(), lanes.end(), [&](const Lane& lane) { return lane.process == event->process; });
     if (found == lanes.end()) {
       if (lanes.size() == kMostRows) continue;
-      lanes.push_back({.process = event->process, .node = event->node});
+      Lane& lane = lanes.emplace_back();
+      lane.process = event->process;
+      lane.node = event->node;
       found = std::prev(lanes.end());
     }
     found->labels.push_back({.event = event});
@@ -173,7 +175,7 @@ std::string draw_overlaps(const Window& window, const std::vector<Lane>& lanes) 
           const double top = lanes[a].bar();
           svg += rectangle("overlap", left, top, right - left, lanes[b].bar() + kHoldHeight - top);
           const std::string text =
-              fmt::format("both believe they hold {}: {}", one->acquired->key, seconds_text(to - from));
+              fmt::format("both believe they hold {}: {}", one->acquired->key, duration_text(to - from));
           const double half = kLetter * static_cast<double>(text.size()) / 2;
           const double middle = std::clamp((left + right) / 2, kGutter + half, kWidth - half);
           svg += words("overlap-name", middle, lanes[b].bottom() + kRowGap - 2, text, "middle");
@@ -197,7 +199,7 @@ std::string draw_lane(const Lane& lane, const Window& window) {
     svg += rectangle(
         "hold", from, lane.bar(), to - from, kHoldHeight,
         fmt::format("process {} believes it holds {} from {} to {}", number(lane.process), hold->acquired->key,
-                    seconds_text(hold->start), hold->ended == nullptr ? "the end" : seconds_text(hold->end)));
+                    duration_text(hold->start), hold->ended == nullptr ? "the end" : duration_text(hold->end)));
     const std::string name = "believes it holds " + hold->acquired->key;
     const std::string shorter = hold->acquired->key;
     for (const std::string& text : {name, shorter}) {

@@ -27,7 +27,7 @@ std::string header(const RunInfo& info, const RunResults& results, const fs::pat
   for (const std::string& fault : info.faults) faults += (faults.empty() ? "" : ", ") + fault;
   const Stats::Count& count = results.stats.operations;
   std::string facts = fact("Seed", fmt::format("<code>{}</code>", info.seed));
-  facts += fact("Duration", seconds_text(results.stats.duration));
+  facts += fact("Duration", duration_text(results.stats.duration));
   facts += fact("Operations",
                 fmt::format("{} ok · {} fail · {} info", grouped(count.ok), grouped(count.fail), grouped(count.info)));
   facts += fact("Faults", results.faults.empty() ? "none" : grouped(results.faults.size()));
@@ -63,6 +63,7 @@ std::string exposure_of(const Verdict& verdict) {
 std::string card_table(const RunResults& results) {
   std::string rows;
   for (const PropertyResult& property : results.properties) {
+    if (!is_promise(property)) continue;
     const std::vector<Finding>& findings = property.verdict.findings;
     rows += fmt::format(
         "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.1f} "
@@ -131,7 +132,7 @@ std::string fault_table(const RunResults& results) {
         "<tr><td><a href=\"#e={}\">{}</a></td><td>{:.3f} "
         "s</td><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
         fault.start_event, html_escape(describe(fault)), static_cast<double>(fault.start.count()) / 1e9,
-        over ? seconds_text(fault.end - fault.start) : "to the end", fault.effective ? "seen" : "<b>not seen</b>",
+        over ? duration_text(fault.end - fault.start) : "to the end", fault.effective ? "seen" : "<b>not seen</b>",
         fault.healed ? "healed" : "<b>not healed</b>",
         html_escape(fault.evidence.dump(-1, ' ', false, Value::error_handler_t::replace)));
   }

@@ -141,16 +141,9 @@ Stats stats_of(const History& history, bool truncated) {
   return stats;
 }
 
-RunResults make_results(std::vector<PropertyResult> properties, const HistoryFile& file) {
+RunResults make_results(Validity validity, std::vector<PropertyResult> properties, const HistoryFile& file) {
   RunResults results;
-  bool any = false;
-  Validity worst = Validity::valid;
-  for (const PropertyResult& property : properties) {
-    if (!property.verdict.applicable) continue;
-    any = true;
-    worst = std::max(worst, property.verdict.validity);
-  }
-  results.validity = any ? worst : Validity::unknown;
+  results.validity = validity;
   results.properties = std::move(properties);
   results.faults = fault_records(file.history);
   results.stats = stats_of(file.history, file.truncated);
@@ -197,6 +190,10 @@ RunResults read_results(const fs::path& run) {
   return results_from_json_text(read_file(run / "results.json"));
 }
 
+bool is_promise(const PropertyResult& property) {
+  return property.name != "stats";
+}
+
 Mark mark_of(const Verdict& verdict) {
   if (!verdict.applicable) return Mark::not_applicable;
   if (verdict.validity == Validity::invalid) return Mark::broken;
@@ -222,8 +219,11 @@ std::string_view to_string(Mark mark) {
 
 std::string sentence_of(const RunResults& results) {
   std::map<Mark, std::size_t> counts;
-  for (const PropertyResult& property : results.properties) ++counts[mark_of(property.verdict)];
-  const std::size_t speaking = results.properties.size() - counts[Mark::not_applicable];
+  for (const PropertyResult& property : results.properties) {
+    if (is_promise(property)) ++counts[mark_of(property.verdict)];
+  }
+  const std::size_t speaking =
+      counts[Mark::held] + counts[Mark::broken] + counts[Mark::not_tested] + counts[Mark::undecided];
   if (speaking == 0) return "nothing in this history could be judged";
   const auto promises = [](std::size_t n) { return n == 1 ? "1 promise" : fmt::format("{} promises", n); };
   if (counts[Mark::held] == speaking)

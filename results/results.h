@@ -46,12 +46,15 @@ struct RunResults {
   Value expected;  // null, or what the scenario's author said would happen
 };
 
-// Puts a run's results together; the worst property that applies decides. No property that applies: unknown.
-RunResults make_results(std::vector<PropertyResult> properties, const HistoryFile& file);
+// Puts a run's results together. `validity` is the checkers' word on the whole run, which is theirs to decide.
+RunResults make_results(Validity validity, std::vector<PropertyResult> properties, const HistoryFile& file);
 
 std::string to_json_text(const RunResults& results);        // indented, properties in order
 RunResults results_from_json_text(std::string_view text);   // throws Error that names the field
 RunResults read_results(const std::filesystem::path& run);  // of a run folder; UsageError: not checked yet
+
+// Statistics are kept with the properties but promise nothing: they have no row on a card.
+bool is_promise(const PropertyResult& property);
 
 // The words of a report card.
 enum class Mark : std::uint8_t { held, broken, not_tested, undecided, not_applicable };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -55,10 +56,17 @@ void write_all(int descriptor, std::string_view contents, const fs::path& file) 
   }
 }
 
+// Beside the file itself, since a rename does not cross file systems; no two writers share one.
+fs::path temporary_name(const fs::path& file) {
+  static std::atomic<std::uint64_t> count = 0;
+  fs::path temporary = file;
+  temporary += fmt::format(".{}-{}.tmp", ::getpid(), ++count);
+  return temporary;
+}
+
 // Replaces a link in one step: whoever follows it sees the old run or the new one.
 void point(const fs::path& link, const fs::path& target) {
-  fs::path temporary = link;
-  temporary += fmt::format(".{}.tmp", ::getpid());
+  const fs::path temporary = temporary_name(link);
   ::unlink(temporary.c_str());  // what a killed namesake of ours may have left
   if (::symlink(target.c_str(), temporary.c_str()) != 0) throw cannot("create", link, errno);
   if (::rename(temporary.c_str(), link.c_str()) != 0) {
@@ -183,8 +191,7 @@ std::string repeat_command(const RunInfo& info) {
 }
 
 void write_file(const fs::path& file, std::string_view contents) {
-  fs::path temporary = file;
-  temporary += fmt::format(".{}.tmp", ::getpid());
+  const fs::path temporary = temporary_name(file);
   try {
     const Descriptor descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (descriptor.get() < 0) throw cannot("write", file, errno);
@@ -211,7 +218,8 @@ RunFolder RunFolder::create(const fs::path& store, RunInfo info, WallClock::time
   if (!plain) throw UsageError(fmt::format("cannot name a run \"{}\"; choose a plain word with --name", info.name));
   create_folders(store / info.name);
   if (info.started.empty()) info.started = format_time(now, "%Y-%m-%dT%H:%M:%S") + "Z";
-  RunFolder folder(create_unique(store / info.name, now), std::move(info));
+  fs::path path = create_unique(store / info.name, now);
+  RunFolder folder(std::move(path), std::move(info));
   folder.update(folder.info_);
   sync_folder(store / folder.info_.name);
   point(store / "current", fs::path(folder.info_.name) / folder.path_.filename());
@@ -253,7 +261,7 @@ fs::path resolve_run(const fs::path& store, const std::string& what) {
     }
   }
   throw UsageError(fmt::format("no run \"{}\": looked for {} and {}; `ls -d {}/*/*` lists what there is", what,
-                               (store / what).string(), fs::absolute(what).string(), store.string()));
+                               (store / what).string(), (fs::current_path() / what).string(), store.string()));
 }
 
 std::vector<fs::path> list_runs(const fs::path& store) {

@@ -85,8 +85,9 @@ std::string grouped(std::uint64_t number) {
   return digits;
 }
 
-std::string seconds_text(std::chrono::nanoseconds time) {
+std::string duration_text(std::chrono::nanoseconds time) {
   const double milliseconds = static_cast<double>(time.count()) / 1e6;
+  if (time.count() == 0) return "0 ms";
   if (milliseconds < 1) return fmt::format("{:.2f} ms", milliseconds);
   if (milliseconds < 1000) return fmt::format("{:.0f} ms", milliseconds);
   return milliseconds < 100'000 ? fmt::format("{:.3f} s", milliseconds / 1000)

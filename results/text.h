@@ -18,7 +18,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 std::string printable(std::string_view text);
 
 std::string grouped(std::uint64_t number);                             // "12,345"
-std::string seconds_text(std::chrono::nanoseconds time);               // "12.381 s", "84 ms" below a second
+std::string duration_text(std::chrono::nanoseconds time);              // "12.381 s", "84 ms" below a second
 std::string counted(std::uint64_t number, std::string_view singular);  // "1 fault", "3 faults"
 
 }  // namespace holdfast
