@@ -14,14 +14,55 @@ namespace {
 constexpr std::array<std::string_view, 4> kTypeNames = {"invoke", "ok", "fail", "info"};
 constexpr std::array<std::string_view, 5> kNotes = {"lost", "renewing", "renewed", "step", "exited"};
 
-Error bad_field(const char* field, const Value& value, const char* wanted) {
-  return Error(fmt::format("field \"{}\" is {}; {}", field, value.dump(), wanted));
+// Deeper values than this are refused: writing them again would take a stack frame per level.
+constexpr std::size_t kDeepest = 200;
+
+class FieldError : public Error {
+ public:
+  FieldError(std::string_view field, const std::string& message) : Error(message), field_(field) {}
+  [[nodiscard]] const std::string& field() const { return field_; }
+
+ private:
+  std::string field_;
+};
+
+FieldError bad_field(const char* field, const Value& value, const char* wanted) {
+  constexpr std::size_t kEnough = 60;
+  std::string text = value.dump(-1, ' ', true, Value::error_handler_t::replace);
+  if (text.size() > kEnough) text = text.substr(0, kEnough) + "...";
+  return {field, fmt::format("field \"{}\" is {}; {}", field, text, wanted)};
+}
+
+struct Shape {
+  std::size_t depth = 0;   // of the deepest value
+  std::size_t column = 0;  // of the field that was looked for, 0: not found
+};
+
+// Looks over a JSON object without building it: the library that parses it does not tell where it found things.
+Shape shape_of(std::string_view line, std::string_view field) {
+  Shape shape;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char character = line[i];
+    if (character == '{' || character == '[') {
+      shape.depth = std::max(shape.depth, ++depth);
+    } else if (character == '}' || character == ']') {
+      depth -= depth > 0 ? 1 : 0;
+    } else if (character == '"') {
+      const std::size_t begin = i;
+      for (++i; i < line.size() && line[i] != '"'; ++i) i += line[i] == '\\' ? 1 : 0;
+      const std::size_t after = line.find_first_not_of(" \t", std::min(i + 1, line.size()));
+      const bool name = depth == 1 && after != std::string_view::npos && line[after] == ':';
+      if (name && line.substr(begin + 1, i - begin - 1) == field) shape.column = begin + 1;
+    }
+  }
+  return shape;
 }
 
 const Value& required(const Value& object, const char* field) {
   const auto found = object.find(field);
   if (found == object.end()) {
-    throw Error(fmt::format("field \"{}\" is missing", field));
+    throw FieldError(field, fmt::format("field \"{}\" is missing", field));
   }
   return *found;
 }
@@ -46,6 +87,14 @@ std::uint64_t unsigned_of(const Value& object, const char* field) {
   const Value& value = required(object, field);
   if (!value.is_number_unsigned()) throw bad_field(field, value, "it must be a whole number from 0 on");
   return value.get<std::uint64_t>();
+}
+
+Time time_of(const Value& object) {
+  const std::uint64_t nanoseconds = unsigned_of(object, "time");
+  if (nanoseconds > static_cast<std::uint64_t>(Time::max().count())) {
+    throw bad_field("time", nanoseconds, "it must be nanoseconds since the run began, below 2^63");
+  }
+  return Time(static_cast<std::int64_t>(nanoseconds));
 }
 
 std::string text_of(const Value& object, const char* field) {
@@ -84,6 +133,34 @@ void append_field(std::string& out, std::string_view name, const Value& value) {
   append_value(out, value);
 }
 
+Event from_object(Value& object) {
+  Event event;
+  event.index = unsigned_of(object, "index");
+  event.type = type_of(object);
+  event.process = process_of(object);
+  const Value& f = required(object, "f");
+  if (!f.is_string()) throw bad_field("f", f, "it must be a string");
+  event.f = f.get<std::string>();
+  event.key = text_of(object, "key");
+  event.time = time_of(object);
+  event.node = text_of(object, "node");
+  for (auto& [field, value] : object.items()) {
+    if (field == "value") {
+      event.value = std::move(value);
+    } else if (field == "error") {
+      event.error = std::move(value);
+    } else if (!is_known(field)) {
+      event.extra[field] = std::move(value);
+    }
+  }
+  return event;
+}
+
+std::size_t column_of(const Value::exception& error, std::string_view line) {
+  const auto* const syntax = dynamic_cast<const Value::parse_error*>(&error);
+  return syntax == nullptr ? 1 : std::clamp<std::size_t>(syntax->byte, 1, line.size() + 1);
+}
+
 }  // namespace
 
 // Names are nearly always plain ASCII: copying them costs a tenth of what the library's escaping does, and the
@@ -101,9 +178,13 @@ void append_json_text(std::string& out, std::string_view text) {
   }
 }
 
-std::string_view to_string(EventType type) { return kTypeNames.at(static_cast<std::size_t>(type)); }
+std::string_view to_string(EventType type) {
+  return kTypeNames.at(static_cast<std::size_t>(type));
+}
 
-bool is_note(std::string_view f) { return std::find(kNotes.begin(), kNotes.end(), f) != kNotes.end(); }
+bool is_note(std::string_view f) {
+  return std::find(kNotes.begin(), kNotes.end(), f) != kNotes.end();
+}
 
 void append_json_line(std::string& out, const Event& event) {
   fmt::format_to(std::back_inserter(out), R"({{"index":{},"type":"{}","process":)", event.index, to_string(event.type));
@@ -136,33 +217,22 @@ std::string to_json_line(const Event& event) {
 }
 
 Event parse_event(std::string_view line) {
+  if (line.size() > kDeepest && shape_of(line, {}).depth > kDeepest) {
+    throw Error(fmt::format("column 1: nested deeper than {} levels", kDeepest));
+  }
   Value object;
   try {
     object = Value::parse(line);
-  } catch (const Value::parse_error& error) {
-    throw Error(fmt::format("column {}: not JSON", error.byte));
+  } catch (const Value::exception& error) {  // beside a syntax error also a number that is too large
+    throw Error(fmt::format("column {}: not JSON", column_of(error, line)));
   }
   if (!object.is_object()) throw Error("column 1: not a JSON object");
-  Event event;
-  event.index = unsigned_of(object, "index");
-  event.type = type_of(object);
-  event.process = process_of(object);
-  const Value& f = required(object, "f");
-  if (!f.is_string()) throw bad_field("f", f, "it must be a string");
-  event.f = f.get<std::string>();
-  event.key = text_of(object, "key");
-  event.time = Time(static_cast<std::int64_t>(unsigned_of(object, "time")));
-  event.node = text_of(object, "node");
-  for (auto& [field, value] : object.items()) {
-    if (field == "value") {
-      event.value = std::move(value);
-    } else if (field == "error") {
-      event.error = std::move(value);
-    } else if (!is_known(field)) {
-      event.extra[field] = std::move(value);
-    }
+  try {
+    return from_object(object);
+  } catch (const FieldError& error) {
+    const std::size_t column = shape_of(line, error.field()).column;
+    throw Error(fmt::format("column {}: {}", column == 0 ? line.size() : column, error.what()));
   }
-  return event;
 }
 
 }  // namespace holdfast
