@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "checkers/clients.h"
+#include "checkers/deadlock.h"
+#include "checkers/ownership.h"
+#include "checkers/resource.h"
+#include "checkers/service.h"
 #include "checkers/stats.h"
+#include "checkers/tokens.h"
 
 namespace holdfast {
 
@@ -15,7 +21,17 @@ std::unique_ptr<Checker> make(const LockCheckOptions& options) {
 }
 
 constexpr std::array kTable = {
-    CheckerEntry{"stats", "statistics", "counts and latencies; never broken", make<StatsChecker>},
+    CheckerEntry{"service", "mutual exclusion at the service", "could a correct lock service have given these answers?",
+                 make<ServiceChecker>},
+    CheckerEntry{"clients", "mutual exclusion at the clients",
+                 "no two clients believe to hold the same lock at the same time", make<ClientsChecker>},
+    CheckerEntry{"resource", "effect at the guarded resource", "no lost update, and no write taken from a stale holder",
+                 make<ResourceChecker>},
+    CheckerEntry{"ownership", "ownership", "nobody frees a lock that somebody else holds", make<OwnershipChecker>},
+    CheckerEntry{"deadlock-freedom", "deadlock freedom", "the lock of a dead holder comes free again",
+                 make<DeadlockChecker>},
+    CheckerEntry{"token-order", "fencing tokens increase", "later grants carry greater tokens", make<TokensChecker>},
+    CheckerEntry{"stats", "statistics", "counts and latencies; promises nothing", make<StatsChecker>},
 };
 
 }  // namespace
