@@ -163,8 +163,16 @@ std::string numbers(const std::vector<std::uint64_t>& events) {
   return text;
 }
 
+// "event 913" is one word to the eye: its space is hidden from the line breaking and put back after it.
 void indented(Sheet& sheet, std::string_view text, std::size_t column, Ink ink) {
-  for (const std::string& part : wrapped(printable(text), sheet.width() - column)) {
+  constexpr char kGlue = '\x01';  // printable() leaves none in the text
+  constexpr std::string_view kWord = "event ";
+  std::string glued = printable(text);
+  for (std::size_t at = 0; (at = glued.find(kWord, at)) != std::string::npos; at += kWord.size()) {
+    glued[at + kWord.size() - 1] = kGlue;
+  }
+  for (std::string& part : wrapped(glued, sheet.width() - column)) {
+    std::replace(part.begin(), part.end(), kGlue, ' ');
     sheet.line(std::string(column, ' ') + sheet.paint(ink, part));
   }
 }

@@ -110,18 +110,24 @@ Window window_of(const std::vector<Lane>& lanes, const std::vector<FaultRecord>&
   return window;
 }
 
-// Labels of one lane are stacked until none touches another; the lane grows with the stack.
+// Labels of one lane are stacked until none touches another; the lane grows with the stack. A label stands to the right
+// of its tick, unless that would put it across the next tick or over the edge.
 void place_labels(Lane& lane, const Window& window) {
-  std::vector<std::vector<std::pair<double, double>>> taken;
-  for (Label& label : lane.labels) {
-    label.x = window.x(label.event->time);
+  using Span = std::pair<double, double>;
+  std::vector<std::vector<Span>> taken;
+  for (Label& label : lane.labels) label.x = window.x(label.event->time);
+  double previous = kGutter;
+  for (std::size_t i = 0; i < lane.labels.size(); ++i) {
+    Label& label = lane.labels[i];
     const double width = kLetter * static_cast<double>(label_text(*label.event).size()) + 8;
-    label.left = label.x + width > kWidth;
-    const std::pair<double, double> span =
-        label.left ? std::pair(label.x - width, label.x) : std::pair(label.x, label.x + width);
+    const double next = i + 1 < lane.labels.size() ? lane.labels[i + 1].x : kWidth;
+    label.left = label.x + width > next && label.x - width >= previous;
+    label.left = label.left || label.x + width > kWidth;
+    previous = label.x;
+    const Span span = label.left ? Span(label.x - width, label.x) : Span(label.x, label.x + width);
     const auto free = [&](std::size_t level) {
       return std::none_of(taken[level].begin(), taken[level].end(),
-                          [&](const auto& other) { return span.first < other.second && other.first < span.second; });
+                          [&](const Span& other) { return span.first < other.second && other.first < span.second; });
     };
     while (label.level < taken.size() && !free(label.level)) ++label.level;
     if (label.level == taken.size()) taken.emplace_back();
