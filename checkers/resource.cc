@@ -133,7 +133,7 @@ class Register {
   void stale_writes() const {
     const auto newer = [](const Access& access, const Access* best) {
       if (access.hold == nullptr || !access.hold->granted()) return false;
-      return best == nullptr || access.hold->acquire->invoke->time > best->hold->acquire->invoke->time;
+      return best == nullptr || access.hold->acquire->invoke->time >= best->hold->acquire->invoke->time;
     };
     sweep(newer, [&](const Access& write, const Access& newest) {
       if (!write.write || !write.ok() || write.hold == nullptr || !write.hold->granted()) return;
