@@ -45,7 +45,8 @@ CommandResult Control::ask(const std::string& script, Deadline deadline) {
   }
   const std::string mark = fmt::format("holdfast-{}-{}", shell_->group(), ++asked_);
   // A subshell: neither `exit` nor a syntax error may end the shell that we talk to.
-  const std::string request = fmt::format("( eval {} ) </dev/null 2>&1; echo; echo {} $?\n", quote(script), mark);
+  const std::string request =
+      fmt::format("( eval {} ) </dev/null 2>&1; status=$?; echo; echo {} $status\n", quote(script), mark);
   std::string_view unsent = request;
   std::string answer;
   while (true) {
@@ -127,7 +128,8 @@ std::string Control::arm(const std::string& action) const {
 }
 
 std::string Control::disarm(std::int64_t dead_man) {
-  return fmt::format("kill -s KILL -- -{} 2>/dev/null || :", dead_man);
+  // One that was armed a moment ago may not have its own group yet.
+  return fmt::format("kill -s KILL -- -{0} 2>/dev/null || kill -s KILL {0} 2>/dev/null || :", dead_man);
 }
 
 }  // namespace holdfast

@@ -78,6 +78,7 @@ void Session::disconnect() {
   connected_ = false;
   if (session_ == nullptr) return;
   ++generation_;
+  ssh_options_set(session_, SSH_OPTIONS_FD, nullptr);  // or libssh would leave the socket open, as one of ours
   ssh_disconnect(session_);
   ssh_free(session_);
   session_ = nullptr;
@@ -144,7 +145,7 @@ void Session::exchange_keys(Deadline deadline) {
       throw Error(fmt::format("{}: {}", options_.host, error.what()));
     }
     address_ = connection.address;
-    ssh_options_set(session_, SSH_OPTIONS_FD, &connection.descriptor);  // libssh closes it from here on
+    ssh_options_set(session_, SSH_OPTIONS_FD, &connection.descriptor);
   }
   int result = SSH_AGAIN;
   while ((result = ssh_connect(session_)) == SSH_AGAIN) {
