@@ -38,7 +38,7 @@ std::string matrix(const Audit& audit, const std::vector<AuditRow>& rows, const 
       "<section id=\"card\"><h2>Report card</h2><div class=\"scroll\"><table "
       "class=\"matrix\"><thead><tr><th>Promise</th>";
   for (const AuditRun& run : audit.runs) {
-    html += fmt::format("<th scope=\"col\"><a href=\"{}\">{}</a></th>", link_to(run, folder), html_escape(run.label));
+    html += fmt::format(R"(<th scope="col"><a href="{}">{}</a></th>)", link_to(run, folder), html_escape(run.label));
   }
   html += "</tr></thead><tbody>";
   for (const AuditRow& row : rows) {

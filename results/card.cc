@@ -199,6 +199,7 @@ std::vector<std::string> hanging(const std::string& title, std::size_t width) {
 
 void property_table(Sheet& sheet, const std::vector<PropertyResult>& properties) {
   std::vector<std::string> titles;
+  titles.reserve(properties.size());
   for (const PropertyResult& property : properties) titles.push_back(printable(property.title));
   constexpr std::size_t kVerdict = 15;
   constexpr std::size_t kLeastRest = 28;
@@ -297,6 +298,7 @@ void matrices(Sheet& sheet, const Audit& audit, const std::vector<AuditRow>& row
   constexpr std::size_t kEach = 14;  // "○ not tested" and a gap
   constexpr std::size_t kLeastFirst = 30;
   std::vector<std::string> titles;
+  titles.reserve(rows.size());
   for (const AuditRow& row : rows) titles.push_back(printable(row.title));
   const std::size_t room = sheet.width() - kMarginColumns + 2;  // the last gap may fall off the edge
   const std::size_t fit = std::max<std::size_t>(1, (room - kLeastFirst) / kEach);

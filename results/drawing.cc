@@ -85,7 +85,7 @@ std::vector<Lane> lanes_of(const std::vector<const Event*>& events) {
 }
 
 Window window_of(const std::vector<Lane>& lanes, const std::vector<FaultRecord>& faults, Time end) {
-  Window window{Time::max(), Time::min()};
+  Window window{.from = Time::max(), .to = Time::min()};
   for (const Lane& lane : lanes) {
     for (const Label& label : lane.labels) {
       window.from = std::min(window.from, label.event->time);
@@ -138,14 +138,14 @@ void place_labels(Lane& lane, const Window& window) {
 
 std::string rectangle(std::string_view style, double x, double y, double width, double height,
                       std::string_view title = "") {
-  return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">{}</rect>", style,
-                     x, y, std::max(width, 1.0), height,
+  return fmt::format(R"(<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">{}</rect>)", style, x, y,
+                     std::max(width, 1.0), height,
                      title.empty() ? "" : fmt::format("<title>{}</title>", html_escape(title)));
 }
 
 std::string words(std::string_view style, double x, double y, std::string_view text,
                   std::string_view anchor = "start") {
-  return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", style, x, y, anchor,
+  return fmt::format(R"(<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", style, x, y, anchor,
                      html_escape(text));
 }
 
@@ -196,8 +196,8 @@ std::string draw_lane(const Lane& lane, const Window& window) {
   std::string svg =
       words("process", kGutter - 10, lane.bar() + 14, fmt::format("process {}", number(lane.process)), "end");
   if (!lane.node.empty()) svg += words("node", kGutter - 10, lane.bar() + 28, lane.node, "end");
-  svg += fmt::format("<line class=\"lane\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>", kGutter,
-                     kWidth - kRight, lane.bar() + kHoldHeight + 1.5);
+  svg += fmt::format(R"(<line class="lane" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>)", kGutter, kWidth - kRight,
+                     lane.bar() + kHoldHeight + 1.5);
   for (const BelievedHold* hold : lane.holds) {
     if (!window.meets(hold->start, hold->end)) continue;
     const double from = window.x(hold->start);
@@ -217,8 +217,8 @@ std::string draw_lane(const Lane& lane, const Window& window) {
   for (const Label& label : lane.labels) {
     const double base = lane.top + kLabelHeight * static_cast<double>(lane.levels - label.level) - 3;
     svg += fmt::format("<a href=\"#e={}\">", label.event->index);
-    svg += fmt::format("<line class=\"mark\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>", label.x,
-                       base - 8, lane.bar() + kHoldHeight + 1.5);
+    svg += fmt::format(R"(<line class="mark" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)", label.x, base - 8,
+                       lane.bar() + kHoldHeight + 1.5);
     svg += words("mark-name", label.left ? label.x - 4 : label.x + 4, base, label_text(*label.event),
                  label.left ? "end" : "start");
     svg += "</a>";
@@ -233,13 +233,14 @@ std::string draw_axis(const Window& window, double y) {
     if (span / step > 9) step *= factor;
   }
   const int digits = std::max(0, static_cast<int>(std::ceil(9 - std::log10(step) - 1e-9)));
-  std::string svg = fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>", kGutter,
-                                kWidth - kRight, y);
-  for (double at = std::ceil(static_cast<double>(window.from.count()) / step) * step;
-       at <= static_cast<double>(window.to.count()); at += step) {
-    const double x = window.x(Time(static_cast<std::int64_t>(at)));
-    svg +=
-        fmt::format("<line class=\"axis\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>", x, y, y + 4);
+  std::string svg =
+      fmt::format(R"(<line class="axis" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>)", kGutter, kWidth - kRight, y);
+  const auto first = static_cast<std::int64_t>(std::ceil(static_cast<double>(window.from.count()) / step));
+  const auto last = static_cast<std::int64_t>(std::floor(static_cast<double>(window.to.count()) / step));
+  for (std::int64_t tick = first; tick <= last; ++tick) {
+    const double at = static_cast<double>(tick) * step;
+    const double x = window.x(Time(std::llround(at)));
+    svg += fmt::format(R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)", x, y, y + 4);
     if (x < kWidth - 24) svg += words("tick", x, y + 16, fmt::format("{:.{}f} s", at / 1e9, digits), "middle");
   }
   return svg;
@@ -265,7 +266,7 @@ std::string Drawing::svg(const Finding& finding) const {
   std::sort(events.begin(), events.end(), [](const Event* a, const Event* b) { return a->index < b->index; });
   std::vector<Lane> lanes = lanes_of(events);
   if (lanes.empty()) return "";
-  Window window{Time::max(), Time::min()};
+  Window window{.from = Time::max(), .to = Time::min()};
   for (const Event* each : events) {
     window.from = std::min(window.from, each->time);
     window.to = std::max(window.to, each->time);
@@ -304,7 +305,7 @@ std::string Drawing::svg(const Finding& finding) const {
   }
   for (const Lane& lane : lanes) body += draw_lane(lane, window);
   body += draw_axis(window, y + 4);
-  return fmt::format("<svg class=\"drawing\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">{}</svg>", kWidth,
+  return fmt::format(R"(<svg class="drawing" viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">{}</svg>)", kWidth,
                      y + kAxis, html_escape(finding.because), body);
 }
 

@@ -60,7 +60,7 @@ std::string fill(std::string_view pattern, const std::map<std::string, std::stri
 
 std::string html_page(const Page& page) {
   std::string data;
-  if (!page.data.empty()) data = "<script type=\"application/json\" id=\"data\">" + page.data + "</script>";
+  if (!page.data.empty()) data = R"(<script type="application/json" id="data">)" + page.data + "</script>";
   std::string script;
   if (page.script) script = "<script>\n" + std::string(kReportScript) + "</script>";
   return fill(kReportPage, {{"title", html_escape(page.title)},

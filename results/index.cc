@@ -70,7 +70,7 @@ std::string index_html(const fs::path& store) {
   const std::vector<fs::path> runs = list_runs(store);
   for (const fs::path& run : runs) rows += table_row(store, run);
   std::string body = fmt::format(
-      "<header class=\"index\"><p class=\"brand\">Holdfast</p><h1>{}, newest first</h1></header><main><section>",
+      R"(<header class="index"><p class="brand">Holdfast</p><h1>{}, newest first</h1></header><main><section>)",
       counted(runs.size(), "run"));
   if (runs.empty()) {
     body += "<p class=\"quiet\">Nothing here yet. <code>./holdfast run L05</code> makes the first run.</p>";

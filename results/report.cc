@@ -109,7 +109,7 @@ std::string findings_section(const RunResults& results, const Drawing& drawing) 
                         mark_span(mark_of(property.verdict)));
     for (std::size_t i = 0; i < findings.size(); ++i, ++ordinal) {
       if (i >= kFindingsShown) continue;
-      html += fmt::format("<article class=\"finding\" id=\"finding-{}\"><p class=\"because\">{}</p>", ordinal,
+      html += fmt::format(R"(<article class="finding" id="finding-{}"><p class="because">{}</p>)", ordinal,
                           linked_sentence(findings[i].because, findings[i].events));
       if (i < kDrawingsShown) html += drawing.svg(findings[i]);
       html += witness_list(findings[i], drawing) + "</article>";

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "results/drawing.h"
 #include "results/golden.h"
 #include "results/html.h"
@@ -13,7 +15,6 @@
 namespace holdfast {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
@@ -146,7 +147,7 @@ TEST(Timeline, has_every_event_and_each_distinct_value_once) {
   EXPECT_TRUE(data["events"]["index"].is_null()) << "a dense history needs no index column";
   EXPECT_EQ(data["operations"]["invoke"].size(), run.file.history.operations().size());
   EXPECT_EQ(data["rows"].size(), 6U);  // processes 0 to 4, and 9 in the lane of 4
-  std::set<Value> distinct(data["values"].begin(), data["values"].end());
+  const std::set<Value> distinct(data["values"].begin(), data["values"].end());
   EXPECT_EQ(distinct.size(), data["values"].size());
 }
 
@@ -175,12 +176,14 @@ TEST(Index, lists_every_run_and_survives_a_broken_one) {
 TEST(AuditReport, cells_link_to_the_runs) {
   const GoldenRun run("broken");
   const GoldenRun valid("valid");
-  const Audit audit{.system = "redis-setpx-lua",
-                    .workload = "lock",
-                    .seed = 42,
-                    .argv = {"audit", "redis-setpx-lua"},
-                    .runs = {{"none", "store/a/1", valid.info, valid.results, ""},
-                             {"pause", "store/b/2", run.info, run.results, ""}}};
+  Audit audit{
+      .system = "redis-setpx-lua", .workload = "lock", .seed = 42, .argv = {"audit", "redis-setpx-lua"}, .runs = {}};
+  const auto add = [&](const char* label, const char* folder, const GoldenRun& golden) {
+    audit.runs.push_back(
+        {.label = label, .folder = folder, .info = golden.info, .results = golden.results, .crashed = ""});
+  };
+  add("none", "store/a/1", valid);
+  add("pause", "store/b/2", run);
   const std::string html = audit_html(audit, "store/audit/3");
   EXPECT_THAT(html, HasSubstr("<a href=\"../../b/2/report.html\"><span class=\"mark broken\">BROKEN</span></a>"));
   EXPECT_THAT(html, HasSubstr("2 of 7 promises broken by at least one fault"));

@@ -18,7 +18,7 @@ Validity validity_from(const std::string& word) {
   for (const Validity validity : {Validity::valid, Validity::unknown, Validity::invalid}) {
     if (word == to_string(validity)) return validity;
   }
-  throw Error(fmt::format("results.json: \"valid\" is \"{}\"; it may be valid, unknown or invalid", word));
+  throw Error(fmt::format(R"(results.json: "valid" is "{}"; it may be valid, unknown or invalid)", word));
 }
 
 Ordered count_to_json(const Stats::Count& count) {
@@ -26,8 +26,9 @@ Ordered count_to_json(const Stats::Count& count) {
 }
 
 Stats::Count count_from(const Ordered& json) {
-  return {json.at("ok").get<std::uint64_t>(), json.at("fail").get<std::uint64_t>(),
-          json.at("info").get<std::uint64_t>()};
+  return {.ok = json.at("ok").get<std::uint64_t>(),
+          .fail = json.at("fail").get<std::uint64_t>(),
+          .info = json.at("info").get<std::uint64_t>()};
 }
 
 Ordered stats_to_json(const Stats& stats) {

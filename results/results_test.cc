@@ -50,7 +50,7 @@ TEST(Results, bytes_that_are_no_utf8_do_not_stop_the_writer) {
 }
 
 TEST(Results, a_damaged_file_names_itself_and_the_fix) {
-  for (const char* text : {"{", "{\"valid\":\"maybe\"}", "[]"}) {
+  for (const char* text : {"{", R"({"valid":"maybe"})", "[]"}) {
     try {
       results_from_json_text(text);
       FAIL() << "accepted " << text;

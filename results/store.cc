@@ -37,8 +37,9 @@ class Descriptor {
 };
 
 UsageError cannot(std::string_view action, const fs::path& path, int error) {
-  return UsageError(fmt::format("cannot {} {}: {}; choose another folder with --store DIR", action, path.string(),
-                                std::strerror(error)));
+  UsageError made(fmt::format("cannot {} {}: {}; choose another folder with --store DIR", action, path.string(),
+                              std::strerror(error)));
+  return made;
 }
 
 // A rename is durable only once its folder is. Some file systems refuse to sync a folder: then nothing can be done.

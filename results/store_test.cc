@@ -105,6 +105,7 @@ TEST(RunFolder, two_runs_of_one_millisecond_get_two_folders) {
   std::mutex mutex;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
         const RunFolder run = RunFolder::create(store.path(), some_run(), some_moment());
