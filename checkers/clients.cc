@@ -20,7 +20,7 @@ std::string lease_text(const Scene& scene, const Hold& earlier, Time overlap_fro
   }
   std::string text = fmt::format("the lease of {} of the first had run out {} earlier",
                                  milliseconds_text(*earlier.lease), milliseconds_text(overlap_from - lease_end));
-  const auto faults = scene.faults_on(earlier, {earlier.believed.from, overlap_from});
+  const auto faults = scene.faults_on(earlier, {.from = earlier.believed.from, .to = overlap_from});
   if (!faults.empty()) text += fmt::format(" while {}", Scene::phrase(*faults.back()));
   return text;
 }
@@ -35,8 +35,8 @@ std::string token_text(const Hold& earlier, const Hold& later) {
 }
 
 Finding overlap_finding(const Scene& scene, const Hold& earlier, const Hold& later) {
-  const Interval both{std::max(earlier.believed.from, later.believed.from),
-                      std::min(earlier.believed.to, later.believed.to)};
+  const Interval both{.from = std::max(earlier.believed.from, later.believed.from),
+                      .to = std::min(earlier.believed.to, later.believed.to)};
   Finding finding;
   finding.kind = "believed-hold-overlap";
   finding.because =
@@ -49,7 +49,7 @@ Finding overlap_finding(const Scene& scene, const Hold& earlier, const Hold& lat
     }
     if (hold->belief_end != nullptr) finding.events.push_back(hold->belief_end->index);
   }
-  for (const FaultRecord* fault : scene.faults_on(earlier, {earlier.believed.from, both.from})) {
+  for (const FaultRecord* fault : scene.faults_on(earlier, {.from = earlier.believed.from, .to = both.from})) {
     finding.events.push_back(fault->start_event);
   }
   finding.detail = {{"key", earlier.key()},

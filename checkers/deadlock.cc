@@ -158,6 +158,15 @@ void count_exposures(const Scene& scene, const LockKey& key, const KeyState& sta
   }
 }
 
+// Somebody whose death leaves the question open: it was outlived, or a fault killed it.
+const Hold* dead_suspect(const Scene& scene, const LockKey& key, const KeyState& state) {
+  for (const Hold* hold : state.suspects) {
+    const bool killed = hold->exited != nullptr && !scene.faults_on(*hold, hold->believed).empty();
+    if (killed || died(key, *hold)) return hold;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void DeadlockChecker::examine(const Scene& scene, Verdict& verdict) const {
@@ -174,15 +183,13 @@ void DeadlockChecker::examine(const Scene& scene, Verdict& verdict) const {
       add(verdict, deadlock_finding(scene, name, state, attempts));
       continue;
     }
-    const auto dead = std::ranges::find_if(state.suspects, [&](const Hold* hold) {
-      return died(key, *hold) || (hold->exited != nullptr && !scene.faults_on(*hold, hold->believed).empty());
-    });
-    if (dead == state.suspects.end()) continue;
+    const Hold* const dead = dead_suspect(scene, key, state);
+    if (dead == nullptr) continue;
     verdict.validity = Validity::unknown;
     verdict.reason += fmt::format(
         "{}{}: {}, and only {} attempts over {} followed, without faults, to the end; {} are needed to call it a "
         "deadlock",
-        verdict.reason.empty() ? "" : "; ", name, death_text(scene.locks, **dead), attempts.count,
+        verdict.reason.empty() ? "" : "; ", name, death_text(scene.locks, *dead), attempts.count,
         seconds_text(attempts.span()), seconds_text(state.patience));
   }
 }

@@ -63,6 +63,13 @@ Uses collect(const HoldEvidence& evidence) {
   return uses;
 }
 
+Reduced broken(HoldFault fault) {
+  return {.fault = fault, .job = std::nullopt, .relaxed = false};
+}
+Reduced possible(const Job& job, bool relaxed = false) {
+  return {.fault = HoldFault::none, .job = job, .relaxed = relaxed};
+}
+
 // It held from `from` at the latest to `to` at the earliest; when that leaves nothing certain, at an instant between.
 Job between(Time from, Time to, std::size_t hold) {
   if (from < to) return {.point = false, .lo = from, .hi = from, .length = kNever, .cap = to, .hold = hold};
@@ -79,20 +86,19 @@ Reduced reduce_single(const Window& use, const HoldEvidence& evidence, const Use
           .hold = hold};
   if (job.cap <= job.lo) {
     job.hi = std::min(job.hi, uses.lost_by);
-    if (job.hi < job.lo) return {HoldFault::lost_early, std::nullopt, false};
-    return {HoldFault::none, Job{.point = true, .lo = job.lo, .hi = job.hi, .length = Time{}, .hold = hold}, false};
+    if (job.hi < job.lo) return broken(HoldFault::lost_early);
+    return possible({.point = true, .lo = job.lo, .hi = job.hi, .length = Time{}, .hold = hold});
   }
   if (job.cap > uses.lost_by) {  // no release can explain the loss: the lease must have ended by then
-    if (job.length == kNever || uses.lost_by - job.length < job.lo) return {HoldFault::lost_early, std::nullopt, false};
+    if (job.length == kNever || uses.lost_by - job.length < job.lo) return broken(HoldFault::lost_early);
     job.hi = std::min(job.hi, uses.lost_by - job.length);
   }
   const Interval core = job.core();
-  if (core.from < core.to) return {HoldFault::none, job, false};
+  if (core.from < core.to) return possible(job);
   const Time earliest_end = std::min(job.cap, later_by(job.lo, job.length));
   const Time lease_end = later_by(job.lo, job.length);
   const bool relaxed = job.length > Time{} && lease_end <= job.hi && lease_end < job.cap;
-  return {HoldFault::none,
-          Job{.point = true, .lo = earliest_end, .hi = job.hi, .length = Time{}, .cap = kNever, .hold = hold}, relaxed};
+  return possible({.point = true, .lo = earliest_end, .hi = job.hi, .length = Time{}, .hold = hold}, relaxed);
 }
 
 }  // namespace
@@ -100,15 +106,15 @@ Reduced reduce_single(const Window& use, const HoldEvidence& evidence, const Use
 Reduced reduce_hold(const HoldEvidence& evidence, std::size_t hold) {
   const Uses uses = collect(evidence);
   if (!evidence.acquire_ok && uses.count == 0) return {};
-  if (uses.used_after_release) return {HoldFault::used_after_release, std::nullopt, false};
-  if (uses.regained) return {HoldFault::regained, std::nullopt, false};
-  if (uses.release != nullptr) return {HoldFault::none, between(uses.first_return, uses.last_invoke, hold), false};
+  if (uses.used_after_release) return broken(HoldFault::used_after_release);
+  if (uses.regained) return broken(HoldFault::regained);
+  if (uses.release != nullptr) return possible(between(uses.first_return, uses.last_invoke, hold));
   if (uses.count == 0) return reduce_single(evidence.acquire, evidence, uses, hold);
   if (!evidence.acquire_ok && uses.count == 1) return reduce_single(evidence.renewals.front(), evidence, uses, hold);
   const Time end =
       std::min(std::max(uses.unknown_release, uses.last_invoke), later_by(uses.last_invoke, evidence.least_lease));
-  if (end > uses.lost_by) return {HoldFault::lost_early, std::nullopt, false};
-  return {HoldFault::none, between(uses.first_return, end, hold), false};
+  if (end > uses.lost_by) return broken(HoldFault::lost_early);
+  return possible(between(uses.first_return, end, hold));
 }
 
 namespace {
@@ -117,8 +123,8 @@ namespace {
 // (by hi), and an earlier end never hurts: when the greedy placement fails, every placement does.
 class Placement {
  public:
-  Placement(std::vector<Job> jobs, std::size_t limit) : limit_(limit) {
-    for (Job& job : jobs) (job.point ? points_ : cores_).push_back(job);
+  Placement(const std::vector<Job>& jobs, std::size_t limit) : limit_(limit) {
+    for (const Job& job : jobs) (job.point ? points_ : cores_).push_back(job);
     std::ranges::sort(cores_, {}, [](const Job& job) { return std::pair(job.hi, job.lo); });
     std::ranges::sort(points_, {}, &Job::lo);
     for (std::size_t index = 0; index < points_.size(); ++index) open_.emplace(points_[index].hi, index);
@@ -209,8 +215,8 @@ class Placement {
 
 }  // namespace
 
-std::vector<Conflict> lease_check(std::vector<Job> jobs, std::size_t limit) {
-  return Placement(std::move(jobs), limit).run();
+std::vector<Conflict> lease_check(const std::vector<Job>& jobs, std::size_t limit) {
+  return Placement(jobs, limit).run();
 }
 
 }  // namespace holdfast

@@ -45,7 +45,7 @@ struct Job {
   Time cap = kNever;     // it may have been released from here on
   std::size_t hold = 0;
   [[nodiscard]] Time end(Time start) const { return std::max(start, std::min(cap, later_by(start, length))); }
-  [[nodiscard]] Interval core() const { return {hi, end(lo)}; }
+  [[nodiscard]] Interval core() const { return {.from = hi, .to = end(lo)}; }
 };
 
 enum class HoldFault : std::uint8_t {
@@ -69,6 +69,6 @@ struct Conflict {
 };
 
 // At most `limit` of them; each stands on its own.
-std::vector<Conflict> lease_check(std::vector<Job> jobs, std::size_t limit);
+std::vector<Conflict> lease_check(const std::vector<Job>& jobs, std::size_t limit);
 
 }  // namespace holdfast

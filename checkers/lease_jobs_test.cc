@@ -217,7 +217,7 @@ TEST(LeaseJobs, AgreesWithTryingEverythingOnRandomHistories) {
   std::uint64_t exact = 0;
   std::uint64_t violating = 0;
   std::uint64_t missed = 0;
-  for (int round = 0; round < 300'000; ++round) {
+  for (int round = 0; round < 150'000; ++round) {
     std::vector<SmallHold> holds;
     const int count = 1 + up_to(rng, 2);
     holds.reserve(static_cast<std::size_t>(count));

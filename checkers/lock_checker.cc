@@ -104,7 +104,8 @@ std::string Scene::phrase(const FaultRecord& fault) {
 }
 
 Verdict LockChecker::check(const History& history, const Budget& budget) const {
-  Scene scene{history, lock_history(history, budget), fault_records(history), {}};
+  Scene scene{
+      .history = history, .locks = lock_history(history, budget), .faults = fault_records(history), .client_nodes = {}};
   for (const Operation& operation : history.operations()) {
     if (!operation.invoke->node.empty()) scene.client_nodes.insert(operation.invoke->node);
   }

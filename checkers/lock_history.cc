@@ -48,7 +48,7 @@ class Builder {
       }
     }
     for (auto& [name, key] : result_.keys) {
-      for (std::size_t index = 0; index < key.holds.size(); ++index) finish({&key, index});
+      for (std::size_t index = 0; index < key.holds.size(); ++index) finish({.key = &key, .index = index});
     }
     return std::move(result_);
   }
@@ -113,7 +113,7 @@ class Builder {
     hold.acquire = &operation;
     hold.lease = lease_of(invoke.value);
     if (operation.ok()) hold.token = integer(operation.complete->value, "token");
-    current = {&key, key.holds.size()};
+    current = {.key = &key, .index = key.holds.size()};
     if (id) by_id_.emplace(*id, current);
     key.holds.push_back(std::move(hold));
   }
@@ -147,7 +147,8 @@ class Builder {
       // A watchdog renews one after the other, so the last announcement is the one that was granted.
       Hold& hold = place->hold();
       const Time from = std::max(hold.acquire->invoke->time, ends.renewing->time - kNoteDelay);
-      hold.renewals.push_back({{from, event.time}, ends.renewing, &event});
+      hold.renewals.push_back(
+          {.window = {.from = from, .to = event.time}, .renewing = ends.renewing, .renewed = &event});
       ends.renewing = nullptr;
     }
   }
@@ -158,7 +159,7 @@ class Builder {
       if (exit->second->index > hold.acquire->invoke->index) hold.exited = exit->second;
     }
     if (!hold.granted()) return;
-    hold.believed = {hold.acquire->complete->time, kNever};
+    hold.believed = {.from = hold.acquire->complete->time, .to = kNever};
     const Ends& ends = ends_of(place);
     const auto end_at = [&](const Event* event) {
       if (event == nullptr) return;
@@ -193,7 +194,7 @@ Time Hold::lease_end() const {
 
 Interval Hold::certain() const {
   if (!granted()) return {};
-  Interval interval{acquire->complete->time, lease_end()};
+  Interval interval{.from = acquire->complete->time, .to = lease_end()};
   for (const Operation* release : releases) {
     if (!release->failed()) interval.to = std::min(interval.to, release->invoke->time);
   }

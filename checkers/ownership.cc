@@ -91,7 +91,7 @@ class KeyOwnership {
     for (const Hold& hold : key.holds) {
       if (hold.granted()) granted_.push_back(&hold);
       for (const Operation* release : hold.releases) {
-        if (!release->failed()) releases_.push_back({&hold, release});
+        if (!release->failed()) releases_.push_back({.hold = &hold, .operation = release});
       }
     }
     std::ranges::sort(granted_, {}, [](const Hold* hold) { return hold->certain().from; });
@@ -151,7 +151,8 @@ class KeyOwnership {
       if (after != by_invoke.end()) {
         const Hold* const intruder = first_return[static_cast<std::size_t>(after - by_invoke.begin())];
         const Time by = intruder->acquire->complete->time;
-        if (by < certain.to && (!loss || by < loss->by)) loss = Loss{hold, by, intruder->acquire, false};
+        if (by < certain.to && (!loss || by < loss->by))
+          loss = Loss{.hold = hold, .by = by, .proof = intruder->acquire, .not_held = false};
       }
       if (loss) attribute(*loss);
     }
@@ -162,7 +163,7 @@ class KeyOwnership {
       if (!release->failed()) return std::nullopt;  // it may have freed its lock itself
       if (!has_error(*release, "not-held")) continue;
       if (release->complete->time >= hold.lease_end()) return std::nullopt;
-      return Loss{&hold, release->complete->time, release, true};
+      return Loss{.hold = &hold, .by = release->complete->time, .proof = release, .not_held = true};
     }
     return std::nullopt;
   }
@@ -172,7 +173,7 @@ class KeyOwnership {
   // which is how the victim came by it.
   void attribute(const Loss& loss) {
     if (std::ranges::find(victims_, loss.hold) != victims_.end()) return;  // already told
-    const Interval exposed{loss.hold->acquire->invoke->time, loss.by};
+    const Interval exposed{.from = loss.hold->acquire->invoke->time, .to = loss.by};
     if (server_was_broken(scene_, exposed)) return;
     std::vector<Release> causes;
     for (const Release& release : releases_) {
@@ -201,7 +202,7 @@ void OwnershipChecker::examine(const Scene& scene, Verdict& verdict) const {
       for (const Operation* release : hold.releases) {
         verdict.applicable = true;
         const Time until = release->complete != nullptr ? release->complete->time : scene.locks.end;
-        const bool hit = !scene.faults_on(hold, {hold.acquire->invoke->time, until}).empty();
+        const bool hit = !scene.faults_on(hold, {.from = hold.acquire->invoke->time, .to = until}).empty();
         if (hit || release->invoke->time >= hold.lease_end()) ++verdict.exposures;
       }
     }

@@ -177,12 +177,13 @@ class Register {
         const Access& access = accesses_[next];
         if (!access.operation->failed() && access.token) greatest = std::max(greatest, access.token);
       }
-      if (greatest && *greatest > *rejected->token) continue;
+      const std::int64_t token = rejected->token.value_or(0);  // it has one: that is how it was chosen
+      if (greatest.value_or(token) > token) continue;
       report_(finding_of(
           "rejected-without-cause",
           fmt::format("{}: the resource turned {} with token {} away as stale, but no newer token had been there",
-                      name_, rejected->who(), *rejected->token),
-          {rejected}, {{"key", name_}, {"token", *rejected->token}}));
+                      name_, rejected->who(), token),
+          {rejected}, {{"key", name_}, {"token", token}}));
     }
   }
 

@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 Window window_of(const Operation& operation) {
-  Window window{operation.invoke->time, kNever, operation.invoke->index, UINT64_MAX};
+  Window window{.inv = operation.invoke->time, .inv_index = operation.invoke->index};
   if (!operation.unknown()) {
     window.ret = operation.complete->time;
     window.ret_index = operation.complete->index;
@@ -23,8 +23,10 @@ HoldEvidence evidence_of(const Hold& hold) {
   evidence.acquire_ok = hold.granted();
   evidence.least_lease = hold.least_lease();
   for (const Renewal& renewal : hold.renewals) {
-    evidence.renewals.push_back(
-        {renewal.window.from, renewal.window.to, renewal.renewing->index, renewal.renewed->index});
+    evidence.renewals.push_back({.inv = renewal.window.from,
+                                 .ret = renewal.window.to,
+                                 .inv_index = renewal.renewing->index,
+                                 .ret_index = renewal.renewed->index});
   }
   for (const Operation* release : hold.releases) {
     if (release->ok()) {
@@ -92,7 +94,7 @@ std::string certainty_text(const Job& job, const Hold& hold) {
     until = "to the end of the history (no release, no lease)";
   } else if (core.to == job.cap && released != nullptr) {
     until = fmt::format("to {} (its release, event {})", seconds_text(core.to), released->invoke->index);
-  } else if (core.to == hold.lease_end()) {
+  } else if (hold.lease && core.to == hold.lease_end()) {
     until = fmt::format("to {} (its lease of {} could not end earlier)", seconds_text(core.to),
                         milliseconds_text(*hold.lease));
   } else {
@@ -137,7 +139,7 @@ void count_exposures(const Scene& scene, Verdict& verdict) {
   verdict.exposure = "holds and attempts whose client, link or server was hit by a fault";
   for (const auto& [name, key] : scene.locks.keys) {
     for (const Hold& hold : key.holds) {
-      Interval held{hold.acquire->invoke->time, hold.granted() ? hold.believed.to : scene.locks.end};
+      Interval held{.from = hold.acquire->invoke->time, .to = hold.granted() ? hold.believed.to : scene.locks.end};
       if (!hold.granted() && hold.exited != nullptr) held.to = hold.exited->time;
       for (const Operation* release : hold.releases) {  // the service still decides while a release is under way
         if (release->complete != nullptr) held.to = std::max(held.to, release->complete->time);
@@ -164,7 +166,7 @@ void ServiceChecker::examine(const Scene& scene, Verdict& verdict) const {
       if (reduced.job) jobs.push_back(*reduced.job);
       relaxed += reduced.relaxed ? 1 : 0;
     }
-    for (const Conflict& conflict : lease_check(std::move(jobs), kFindingLimit)) {
+    for (const Conflict& conflict : lease_check(jobs, kFindingLimit)) {
       add(verdict, conflict_finding(conflict, key, scene.locks.end));
     }
   }

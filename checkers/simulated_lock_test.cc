@@ -239,7 +239,7 @@ Tally tally(const Design& design, int runs) {
   return result;
 }
 
-constexpr int kRuns = 40;
+constexpr int kRuns = 20;
 
 void expect_never(Tally& result, std::initializer_list<const char*> properties) {
   for (const char* property : properties) EXPECT_EQ(result.broken[property], 0) << result.because[property];
