@@ -19,7 +19,7 @@
 namespace {
 
 constexpr int kBadArguments = 254;
-constexpr std::string_view kUsage =
+constexpr const char* kUsage =
     "usage: holdfast-broken-client --mode "
     "die|hang|flood|garbage|long-line|bad-open|bad-version|exit-at-open|wrong-id|half-line [--after N]\n";
 
@@ -36,17 +36,17 @@ void answer_open(const std::string& mode, std::uint64_t id, std::string_view val
   const std::string start = R"({"id":)" + std::to_string(id);
   const auto asked = nlohmann::json::parse(value, nullptr, false);
   const bool speaks = asked.is_object() && asked.value("protocol", 0) == 1;
-  if (mode == "bad-open" || (!speaks && mode != "bad-version"))
-    return print(start + R"(,"type":"fail","error":"refused"})" + "\n");
+  if (mode == "bad-open" || (!speaks && mode != "bad-version")) {
+    print(start + R"(,"type":"fail","error":"refused"})" + "\n");
+    return;
+  }
   const std::string version = mode == "bad-version" ? "99" : "1";
   print(start + R"(,"type":"ok","value":{"protocol":)" + version + R"(,"name":"broken"}})" + "\n");
 }
 
 [[noreturn]] void flood() {
   std::string notes;
-  while (notes.size() < 60000)
-    notes += R"({"event":"renewed","key":"L1","value":{"hold":1}})"
-             "\n";
+  while (notes.size() < 60000) notes.append(R"({"event":"renewed","key":"L1","value":{"hold":1}})").push_back('\n');
   while (true) print(notes);
 }
 
@@ -95,8 +95,9 @@ int serve(const std::string& mode, std::uint64_t after) {
 }
 
 bool known(std::string_view mode) {
-  const std::size_t start = kUsage.find("die|");
-  const std::string_view modes = kUsage.substr(start, kUsage.find(' ', start) - start);
+  const std::string_view usage = kUsage;
+  const std::size_t start = usage.find("die|");
+  const std::string_view modes = usage.substr(start, usage.find(' ', start) - start);
   const std::string padded = "|" + std::string(modes) + "|";
   return !mode.empty() && padded.find("|" + std::string(mode) + "|") != std::string::npos;
 }
@@ -118,7 +119,7 @@ int main(int argc, char** argv) {
     }
   }
   if (!good || !known(mode)) {
-    std::fputs(kUsage.data(), stderr);
+    std::fputs(kUsage, stderr);
     return kBadArguments;
   }
   std::signal(SIGPIPE, SIG_IGN);

@@ -80,11 +80,11 @@ void Child::close_input() {
 
 Child::Line Child::receive(Deadline deadline) {
   while (true) {
-    if (const auto line = lines_.next()) return {Status::line, std::string(*line)};
-    if (!wait_for(output_, POLLIN, deadline)) return {Status::timeout, {}};
+    if (const auto line = lines_.next()) return {.status = Status::line, .text = std::string(*line)};
+    if (!wait_for(output_, POLLIN, deadline)) return {.status = Status::timeout, .text = {}};
     const std::ptrdiff_t count = lines_.fill(output_);
-    if (count == 0) return {Status::ended, std::string(lines_.rest())};
-    if (count < 0 && errno == EMSGSIZE) return {Status::too_long, {}};
+    if (count == 0) return {.status = Status::ended, .text = std::string(lines_.rest())};
+    if (count < 0 && errno == EMSGSIZE) return {.status = Status::too_long, .text = {}};
   }
 }
 

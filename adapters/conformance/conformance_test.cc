@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
 #include "adapters/testing/servers.h"
 
 namespace holdfast {
@@ -114,6 +118,17 @@ TEST(Conformance, BadArgumentsAreOneLine) {
     EXPECT_EQ(describe_exit(finished.status), "exit 254") << finished.output;
     EXPECT_EQ(std::count(finished.output.begin(), finished.output.end(), '\n'), 1) << finished.output;
   }
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Documentation, ShowsTheExampleAsItIs) {
+  const std::string example = contents(HOLDFAST_SOURCE_FOLDER "/adapters/python/redis_lock.py");
+  ASSERT_FALSE(example.empty());
+  EXPECT_THAT(contents(HOLDFAST_SOURCE_FOLDER "/docs/adapters.md"), HasSubstr("```python\n" + example + "```"));
 }
 
 TEST(Programs, NeedNothingThatAHostMayLack) {

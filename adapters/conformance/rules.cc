@@ -45,6 +45,11 @@ bool open(Speaker& client, const Subject& subject) {
   return true;
 }
 
+void answers_open(const Subject& subject) {
+  Speaker client(subject, "c1");
+  open(client, subject);
+}
+
 void refuses_unknown_version(const Subject& subject) {
   Speaker client(subject, "c1");
   if (client.open(99)["type"] != "fail") client.complain("expected type fail: nobody speaks protocol 99");
@@ -88,7 +93,7 @@ void ends_with_input(const Subject& subject) {
 void ends_at_malformed_line(const Subject& subject) {
   Speaker client(subject, "c1");
   open(client, subject);
-  client.send_line("{\"id\":1,\"f\":");
+  client.send_line(R"({"id":1,"f":)");
   const int status = client.exit_status(kEndLimit);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != kMalformed)
     client.complain("expected exit 3 after a line that is not JSON, not " + describe_exit(status));
@@ -182,14 +187,10 @@ struct Rule {
 std::vector<Rule> rules_for(const Examination& examination) {
   const Subject& subject = examination.subject;
   const auto rule = [&subject](const char* name, void (*check)(const Subject&)) {
-    return Rule{name, [&subject, check] { check(subject); }};
+    return Rule{.name = name, .check = [&subject, check] { check(subject); }};
   };
   std::vector<Rule> rules = {
-      Rule{"open is answered with the protocol version and a name",
-           [&subject] {
-             Speaker client(subject, "c1");
-             open(client, subject);
-           }},
+      rule("open is answered with the protocol version and a name", answers_open),
       rule("an open with an unknown protocol version fails, and the client stays", refuses_unknown_version),
       rule("an answer carries the id of its request", echoes_ids),
       rule("a request is answered once", answers_once),
@@ -201,9 +202,12 @@ std::vector<Rule> rules_for(const Examination& examination) {
     rules.push_back(rule("a held lock is refused to another process: fail held", refuses_a_held_lock));
     rules.push_back(rule("a released lock is granted again, tokens grow", grants_a_released_lock));
     rules.push_back(rule("a second release fails: not-held", refuses_a_second_release));
-    for (const auto& [f, step] : examination.steps)
-      rules.push_back({f + " stops at " + step + " when asked, and goes on when told",
-                       [&subject, f = f, step = step] { stops_at(subject, f, step); }});
+    for (const auto& [f, step] : examination.steps) {
+      std::string name = f;
+      name.append(" stops at ").append(step).append(" when asked, and goes on when told");
+      rules.push_back(
+          {.name = std::move(name), .check = [&subject, f = f, step = step] { stops_at(subject, f, step); }});
+    }
   }
   if (subject.resource) rules.push_back(rule("read and write reach the guarded resource", passes_reads_and_writes_on));
   return rules;

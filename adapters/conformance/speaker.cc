@@ -115,7 +115,7 @@ std::optional<Speaker::Message> Speaker::receive(Child::Deadline deadline) {
   Json json = Json::parse(received_, nullptr, false);
   if (!json.is_object()) complain("a line that is not a JSON object");
   const Kind kind = examine(json);
-  return Message{kind, std::move(json)};
+  return Message{.kind = kind, .json = std::move(json)};
 }
 
 // The form of every line, whatever it answers.
@@ -124,11 +124,11 @@ Speaker::Kind Speaker::examine(const Json& message) const {
     constexpr std::array<std::string_view, 4> kEvents = {"lost", "renewing", "renewed", "step"};
     if (!is_text(message, "event") ||
         std::find(kEvents.begin(), kEvents.end(), message["event"].get<std::string>()) == kEvents.end())
-      complain("a note's \"event\" must be lost, renewing, renewed or step");
+      complain(R"(a note's "event" must be lost, renewing, renewed or step)");
     if (!is_text(message, "key")) complain("a note needs a \"key\"");
     if (!message.contains("value") || !message["value"].is_object() || !message["value"].contains("hold") ||
         !message["value"]["hold"].is_number_unsigned())
-      complain("a note needs a \"value\" with the hold id: {\"hold\":12}");
+      complain(R"(a note needs a "value" with the hold id: {"hold":12})");
     if (message["event"] != "step") return Kind::note;
     if (!is_text(message, "step") || !message.contains("id")) complain("a step needs \"step\" and \"id\"");
     return Kind::step;

@@ -11,8 +11,8 @@
 #include <mutex>
 
 #include "adapters/cpp/address.h"
-#include "adapters/cpp/guarded_resource.h"
 #include "adapters/cpp/lines.h"
+#include "adapters/cpp/resource_link.h"
 
 namespace holdfast {
 namespace {
@@ -74,7 +74,7 @@ class Conversation {
   const int input_;
   const int output_;
   LineBuffer lines_;
-  GuardedResource resource_;
+  ResourceLink resource_;
   bool opened_ = false;
   std::string outgoing_;
   std::mutex output_mutex_;  // notes come from other threads; a line must not be torn
@@ -132,9 +132,10 @@ Answer Conversation::open(const Request& request) {
   try {
     const Json value = request.value();
     const auto protocol = value.at("protocol").get<std::int64_t>();
-    if (protocol != kProtocol)
+    if (protocol != kProtocol) {
       return Answer::fail("protocol " + std::to_string(protocol) + " is not supported: this client speaks " +
                           std::to_string(kProtocol));
+    }
     parsed = parse_open(value);
     resource_.configure(parsed.resource.value_or(""), parsed.timeout);
   } catch (const std::exception& error) {

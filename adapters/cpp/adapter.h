@@ -30,9 +30,9 @@ struct Answer {
   Json value;         // null: left out
   std::string error;  // of fail and info
 
-  static Answer ok(Json value = nullptr) { return {Type::ok, std::move(value), {}}; }
-  static Answer fail(std::string error) { return {Type::fail, nullptr, std::move(error)}; }
-  static Answer info(std::string error) { return {Type::info, nullptr, std::move(error)}; }
+  static Answer ok(Json value = nullptr) { return {.type = Type::ok, .value = std::move(value), .error = {}}; }
+  static Answer fail(std::string error) { return {.type = Type::fail, .value = nullptr, .error = std::move(error)}; }
+  static Answer info(std::string error) { return {.type = Type::info, .value = nullptr, .error = std::move(error)}; }
 };
 
 struct Request {

@@ -45,8 +45,9 @@ TEST_F(Lines, ComeOutWholeHoweverTheyCame) {
 
 TEST_F(Lines, SurviveMovingWithinTheBuffer) {
   std::vector<std::string> sent;
+  sent.reserve(3000);
   for (std::size_t i = 0; i < 3000; ++i) sent.push_back(std::to_string(i) + std::string(i % 997, 'x'));
-  std::jthread writer([&] {
+  const std::jthread writer([&] {
     for (const std::string& line : sent) put(line + "\n");
     close_writer();
   });
@@ -57,7 +58,7 @@ TEST_F(Lines, SurviveMovingWithinTheBuffer) {
 }
 
 TEST_F(Lines, BeyondTheLimitAreRefused) {
-  std::jthread writer([this] {
+  const std::jthread writer([this] {
     put(std::string(kLineLimit + 70000, 'x'));
     close_writer();
   });

@@ -43,7 +43,7 @@ class Register : public Adapter {
   Answer get(const std::string& key) {
     const Result result = redis_.command({"GET", key});
     if (!result.done()) return Answer::fail(result.error);  // a read changes nothing
-    if (result.nil()) return Answer::ok();
+    if (!result.text) return Answer::ok();
     Json value = Json::parse(*result.text, nullptr, false);
     if (value.is_discarded()) return Answer::fail("read: " + key + " holds something that is not JSON");
     return Answer::ok(std::move(value));

@@ -37,7 +37,11 @@ class SetpxLuaWatchdog : public RedisLock {
     if (answer.type == Answer::Type::ok) {
       const auto interval = std::chrono::milliseconds(std::stoll(hold.lease_ms)) / 3;
       const std::scoped_lock lock(mutex_);
-      held_[hold.key] = {hold.id, hold.value, hold.lease_ms, interval, Clock::now() + interval};
+      held_[hold.key] = {.hold = hold.id,
+                         .value = hold.value,
+                         .lease_ms = hold.lease_ms,
+                         .interval = interval,
+                         .due = Clock::now() + interval};
       wake_.notify_one();
     }
     return answer;
@@ -74,7 +78,7 @@ class SetpxLuaWatchdog : public RedisLock {
       } else if (const auto due = next->second.due; Clock::now() < due) {
         wake_.wait_until(lock, stop, due, [this, due] { return earliest() < due; });
       } else {
-        renew(lock, next->first, next->second);
+        renew(lock, *next);
       }
     }
   }
@@ -85,8 +89,9 @@ class SetpxLuaWatchdog : public RedisLock {
     return due;
   }
 
-  // Copies, because the lease may go away while the lock is open for the server call.
-  void renew(std::unique_lock<std::mutex>& lock, const std::string key, const Lease lease) {
+  void renew(std::unique_lock<std::mutex>& lock, const std::pair<const std::string, Lease>& entry) {
+    // Copies, because the entry may go away while the mutex is free for the server call.
+    const auto [key, lease] = entry;
     note("renewing", key, note_value(lease.hold));
     lock.unlock();
     const Result result = renewals_.command({"EVAL", kCompareAndExpire, "1", key, lease.value, lease.lease_ms});

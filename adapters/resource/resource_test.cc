@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "adapters/cpp/guarded_resource.h"
+#include "adapters/cpp/resource_link.h"
 #include "adapters/testing/servers.h"
 
 namespace holdfast {
@@ -25,7 +25,7 @@ class Resource : public testing::Test {
   }
 
   ResourceServer server_;
-  GuardedResource link_;
+  ResourceLink link_;
 };
 
 constexpr auto kStaleRead = R"({"id":1,"type":"fail","error":"stale-token"})";
@@ -66,7 +66,7 @@ TEST_F(Resource, BadRequestsAreRefused) {
 }
 
 TEST_F(Resource, ALineThatIsNotJsonCostsOnlyItsOwnConnection) {
-  GuardedResource bad;
+  ResourceLink bad;
   bad.configure(server_.address(), std::chrono::seconds(5));
   EXPECT_EQ(write(R"({"hold":1,"was":0,"now":9})"), kWritten);
   EXPECT_EQ(bad.exchange("hello").error, "resource: connection lost");

@@ -66,6 +66,7 @@ bool eventually(const std::function<bool()>& condition) {
 
 std::string free_address() {
   const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) throw std::runtime_error("no socket");
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

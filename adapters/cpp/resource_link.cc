@@ -1,4 +1,4 @@
-#include "adapters/cpp/guarded_resource.h"
+#include "adapters/cpp/resource_link.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -12,19 +12,19 @@
 
 namespace holdfast {
 
-void GuardedResource::configure(std::string address, std::chrono::milliseconds limit) {
+void ResourceLink::configure(std::string address, std::chrono::milliseconds limit) {
   disconnect();
   address_ = std::move(address);
   limit_ = limit;
 }
 
-void GuardedResource::disconnect() {
+void ResourceLink::disconnect() {
   if (descriptor_ >= 0) close(descriptor_);
   descriptor_ = -1;
   incoming_ = {};
 }
 
-GuardedResource::Exchange GuardedResource::exchange(std::string_view line) {
+ResourceLink::Exchange ResourceLink::exchange(std::string_view line) {
   if (address_.empty()) return {.line = {}, .sent = false, .error = "resource: open named no address"};
   if (descriptor_ < 0) {
     try {

@@ -1,4 +1,4 @@
-// GuardedResource: the client's end of the connection to the guarded resource. Lines go through it unchanged.
+// ResourceLink: the client's end of the connection to the guarded resource. Lines go through it unchanged.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,12 @@
 
 namespace holdfast {
 
-class GuardedResource {
+class ResourceLink {
  public:
-  GuardedResource() = default;
-  GuardedResource(const GuardedResource&) = delete;
-  GuardedResource& operator=(const GuardedResource&) = delete;
-  ~GuardedResource() { disconnect(); }
+  ResourceLink() = default;
+  ResourceLink(const ResourceLink&) = delete;
+  ResourceLink& operator=(const ResourceLink&) = delete;
+  ~ResourceLink() { disconnect(); }
 
   void configure(std::string address, std::chrono::milliseconds limit);
 
