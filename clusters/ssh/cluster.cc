@@ -24,9 +24,10 @@ void check(const SshOptions& options) {
     if (!names.insert(name).second)
       throw UsageError(fmt::format("--nodes: {} is given twice; name each host once", name));
   }
-  if (options.nodes.size() < options.server_nodes)
+  if (options.nodes.size() < options.server_nodes) {
     throw UsageError(fmt::format("--nodes: the system needs {} servers and {} hosts are given; name at least {}",
                                  options.server_nodes, options.nodes.size(), options.server_nodes));
+  }
 }
 
 std::string fresh_run_id() {
@@ -40,9 +41,11 @@ SshCluster::SshCluster(const SshOptions& options) : nodes_(options.nodes.size())
   SshOptions shared = options;
   if (shared.run_id.empty()) shared.run_id = fresh_run_id();
   std::vector<std::function<void()>> jobs;
-  for (std::size_t index = 0; index < nodes_.size(); ++index)
+  jobs.reserve(nodes_.size());
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
     jobs.emplace_back(
         [this, index, &shared] { nodes_[index] = std::make_unique<SshNode>(shared.nodes[index], shared); });
+  }
   do_at_once(jobs);
 
   const std::size_t count = nodes_.size();
@@ -54,13 +57,15 @@ SshCluster::SshCluster(const SshOptions& options) : nodes_(options.nodes.size())
   for (std::size_t index = first_client; index < count; ++index) clients_.push_back(nodes_[index].get());
 
   std::vector<SshNode*> all;
+  all.reserve(count);
   for (const auto& node : nodes_) all.push_back(node.get());
-  network_ = std::make_unique<SshNetwork>(std::move(all));
+  network_ = std::make_unique<SshNetwork>(all);
 }
 
 SshCluster::~SshCluster() {
   network_.reset();
   std::vector<std::function<void()>> jobs;
+  jobs.reserve(nodes_.size());
   for (auto& node : nodes_) jobs.emplace_back([&node] { node.reset(); });
   do_at_once(jobs);  // destructors: nothing to throw
 }
@@ -89,6 +94,7 @@ std::vector<std::string> clean_ssh_nodes(const SshOptions& options, SshLeftovers
   std::vector<std::string> removed;
   std::mutex mutex;
   std::vector<std::function<void()>> jobs;
+  jobs.reserve(options.nodes.size());
   for (const std::string& host : options.nodes) {
     jobs.emplace_back([&, host] {
       Control control(session_options(host, options));

@@ -45,7 +45,7 @@ class SshClusters : public testing::Test {
 TEST_F(SshClusters, GivesRolesInOrder) {
   options_.nodes = {"a", "b", "c", "d", "e"};
   options_.server_nodes = 2;
-  SshCluster cluster(options_);
+  const SshCluster cluster(options_);
   EXPECT_THAT(names(cluster.servers()), ElementsAre("a", "b"));
   EXPECT_EQ(cluster.resource().name(), "c");
   EXPECT_THAT(names(cluster.clients()), ElementsAre("d", "e"));
@@ -122,7 +122,7 @@ class Lan {
       sshds_.push_back(std::make_unique<TestSshd>(
           folder_, address, 22,
           std::vector<std::string>{"unshare", "-n", "/bin/sh", "-c",
-                                   "until [ -e \"$0\" ]; do sleep 0.01; done; exec \"$@\"", gate}));
+                                   R"(until [ -e "$0" ]; do sleep 0.01; done; exec "$@")", gate}));
       const std::string pid = std::to_string(sshds_.back()->pid());
       const std::string ours = fmt::format("v{}", number);
       own_namespace(sshds_.back()->pid());
@@ -227,7 +227,7 @@ void heals_itself() {
     cluster.network().cut(links);
     while (true) pause();
   }
-  SshCluster judge(options);
+  const SshCluster judge(options);
   const std::vector<Node*> nodes = judge.all();
   const auto cut = [&](Node& node) {
     return node.run({.argv = {"nft", "list", "tables"}, .environment = {}}, seconds(10)).output ==

@@ -105,9 +105,10 @@ int attempt(int descriptor, const Address& address, steady_clock::time_point dea
 
 TcpConnection connect_tcp(const std::string& host, unsigned port, steady_clock::time_point deadline) {
   const Resolved resolved = resolve_until(host, port, deadline);
-  if (resolved.error != 0)
+  if (resolved.error != 0) {
     throw Error(fmt::format("resolve {}: {}; check the name or give it a HostName in the ssh config", host,
                             gai_strerror(resolved.error)));
+  }
   int error = EADDRNOTAVAIL;
   for (const Address& address : resolved.addresses) {
     const int descriptor = socket(address.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -22,14 +22,15 @@ bool is_ipv4(const std::string& address) {
 
 }  // namespace
 
-SshNetwork::SshNetwork(std::vector<SshNode*> nodes) {
+SshNetwork::SshNetwork(const std::vector<SshNode*>& nodes) {
   for (SshNode* node : nodes) hosts_.push_back({.node = node, .cut_from = {}, .dead_man = 0});
 }
 
 SshNetwork::~SshNetwork() {
   try {
     cut({});
-  } catch (const Error&) {  // out of reach: the host's dead-man heals it
+  } catch (const Error&) {
+    // Out of reach: the host's dead-man heals it.
   }
 }
 
@@ -38,9 +39,10 @@ std::string SshNetwork::rules(const Host& host) const {
   if (is_ipv4(host.node->controller_address()))
     spared += fmt::format("ip saddr {} tcp dport {} accept\n", host.node->controller_address(), host.node->ssh_port());
   // The controller may itself be on this host; then the others' answers to it arrive here.
-  for (const Host& other : hosts_)
+  for (const Host& other : hosts_) {
     if (other.node->controller_address() == host.node->address() && other.node != host.node)
       spared += fmt::format("ip saddr {} tcp sport {} accept\n", other.node->address(), other.node->ssh_port());
+  }
   // Naming the table before its deletion makes the deletion succeed whether or not there was one.
   return fmt::format(
       "table inet holdfast\ndelete table inet holdfast\ntable inet holdfast {{\n"

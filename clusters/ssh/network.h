@@ -18,9 +18,9 @@ namespace holdfast {
 
 class SshNode;
 
-class SshNetwork : public Network {
+class SshNetwork final : public Network {
  public:
-  explicit SshNetwork(std::vector<SshNode*> nodes);
+  explicit SshNetwork(const std::vector<SshNode*>& nodes);
   SshNetwork(const SshNetwork&) = delete;
   SshNetwork& operator=(const SshNetwork&) = delete;
   ~SshNetwork() override;  // heals

@@ -82,7 +82,8 @@ SshNode::~SshNode() {
     (void)place_.control->run(
         fmt::format("folder={}; {}; {}", quote(place_.folder), Control::disarm(warden_), end_folder()),
         std::chrono::seconds(10));
-  } catch (const Error&) {  // out of reach: the warden does it
+  } catch (const Error&) {
+    // Out of reach: the warden does it.
   }
 }
 

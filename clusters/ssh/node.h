@@ -15,7 +15,7 @@
 
 namespace holdfast {
 
-class SshNode : public Node {
+class SshNode final : public Node {
  public:
   SshNode(std::string name, const SshOptions& options);  // connects, makes the folder, uploads the programs
   SshNode(const SshNode&) = delete;

@@ -352,7 +352,7 @@ class SshClean : public SshNodes {
     if (run_program({"unshare", "-m", "true"}) != 0) GTEST_SKIP() << "no mount namespace can be made here";
     sshd_ = std::make_unique<TestSshd>(
         folder_, "127.0.0.1", 0,
-        std::vector<std::string>{"unshare", "-m", "/bin/sh", "-c", "mount -t tmpfs none /tmp && exec \"$@\"", "sh"});
+        std::vector<std::string>{"unshare", "-m", "/bin/sh", "-c", R"(mount -t tmpfs none /tmp && exec "$@")", "sh"});
     sshd_->wait_until_it_listens();
     options_.nodes = {"node"};
     options_.ssh_config = sshd_->options().ssh_config;

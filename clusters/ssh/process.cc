@@ -77,7 +77,8 @@ class GroupProcess : public NodeProcess {
   void kill_quietly() {
     try {
       signal(SIGKILL);
-    } catch (const Error&) {  // out of reach: the host's own dead-man ends it
+    } catch (const Error&) {
+      // Out of reach: the host's own dead-man ends it.
     }
   }
   [[nodiscard]] Control& control() { return *place_.control; }

@@ -24,9 +24,10 @@ bool is_assignment(std::string_view text) {
 std::string quote(std::string_view argument) {
   std::string quoted = "'";
   for (const char character : argument) {
-    if (character == '\0')
+    if (character == '\0') {
       throw Error(fmt::format("cannot pass \"{}…\" to a shell: it has a NUL byte; remove it",
                               argument.substr(0, argument.find('\0'))));
+    }
     if (character == '\'')
       quoted += R"('\'')";
     else

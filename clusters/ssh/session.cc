@@ -126,12 +126,14 @@ void Session::configure() {
     throw UsageError(fmt::format("{}: not a host name or alias", options_.host));
   const bool own_file = !options_.ssh_config.empty();
   // libssh reads a file that is not there as an empty one.
-  if (own_file && !std::ifstream(options_.ssh_config).is_open())
+  if (own_file && !std::ifstream(options_.ssh_config).is_open()) {
     throw UsageError(
         fmt::format("--ssh-config {}: cannot be read; give an existing file", options_.ssh_config.string()));
-  if (ssh_options_parse_config(session_, own_file ? options_.ssh_config.c_str() : nullptr) != SSH_OK)
+  }
+  if (ssh_options_parse_config(session_, own_file ? options_.ssh_config.c_str() : nullptr) != SSH_OK) {
     throw UsageError(fmt::format("{}: the ssh config {} is not understood: {}", options_.host,
                                  own_file ? options_.ssh_config.string() : "~/.ssh/config", last_error()));
+  }
 }
 
 void Session::exchange_keys(Deadline deadline) {
@@ -149,11 +151,12 @@ void Session::exchange_keys(Deadline deadline) {
   }
   int result = SSH_AGAIN;
   while ((result = ssh_connect(session_)) == SSH_AGAIN) {
-    if (steady_clock::now() >= deadline)
+    if (steady_clock::now() >= deadline) {
       throw Error(
           fmt::format("{}: no SSH answer within {} ms (it accepted the connection and then fell silent); check "
                       "that the port is sshd's and that the host is not overloaded",
                       options_.host, options_.connect_limit.count()));
+    }
     wait_readable(deadline);
   }
   if (result != SSH_OK) throw failure("the SSH handshake failed");
@@ -203,9 +206,10 @@ void Session::log_in(Deadline deadline) {
   const auto attempt = [&](auto&& call) {
     int result = SSH_AUTH_AGAIN;
     while ((result = call()) == SSH_AUTH_AGAIN) {
-      if (steady_clock::now() >= deadline)
+      if (steady_clock::now() >= deadline) {
         throw Error(
             fmt::format("{}: the login did not end within {} ms", options_.host, options_.connect_limit.count()));
+      }
       wait_readable(deadline);
     }
     if (ssh_is_connected(session_) == 0)

@@ -206,6 +206,36 @@ TEST_F(SshSession, AgentLogsIn) {
   stop_program(agent);
 }
 
+TEST_F(SshSession, PasswordLogsInButNeverGoesToAHostWhoseKeyHasChanged) {
+  if (run_program({"unshare", "-m", "true"}) != 0) GTEST_SKIP() << "no mount namespace can be made here";
+  // This sshd sees a shadow file of ours, in which root has the password "open sesame".
+  write_file(
+      folder_.file("shadow"),
+      "root:$6$holdfast$AquPQpovUh6LLcX/DTIgGSpCmxh5oGw2FWGrQaBV3hRjrotVLmQGUQrABKt3VWBeFs9pno1PtxxSthDQq4B5I0:19000:0:"
+      "99999:7:::\n");
+  const TestSshd sshd(
+      folder_, "127.0.0.1", 0,
+      {"unshare", "-m", "/bin/sh", "-c", R"(mount --bind "$0" /etc/shadow && exec "$@")", folder_.file("shadow")},
+      "PasswordAuthentication yes\nPermitRootLogin yes\n");
+  sshd.wait_until_it_listens();
+  SessionOptions options = sshd.options("node", "absent_key");
+  EXPECT_THAT(error_of<RefusedError>([&] { Session(options).connect(); }),
+              HasSubstr("HOLDFAST_SSH_PASSWORD is not set"));
+  options.password = "wrong";
+  const std::string refusal = error_of<RefusedError>([&] { Session(options).connect(); });
+  EXPECT_THAT(refusal, AllOf(HasSubstr("tried: agent"), HasSubstr(", password;"), Not(HasSubstr("wrong"))));
+  options.password = "open sesame";
+  Session session(options);
+  session.connect();
+  EXPECT_EQ(session.run("echo in", seconds(10)).output, "in\n");
+
+  sshd.trust(folder_.file("other_key.pub"));
+  options = sshd.options("node", "absent_key", "  StrictHostKeyChecking no\n");
+  options.password = "open sesame";
+  EXPECT_THAT(error_of<RefusedError>([&] { Session(options).connect(); }),
+              HasSubstr("no password (the host key has changed)"));
+}
+
 TEST_F(SshSession, RefusedPortFailsAtOnce) {
   SessionOptions options = sshd_->options();
   sshd_.reset();

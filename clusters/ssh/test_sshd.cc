@@ -106,7 +106,8 @@ std::string TestSshd::missing() {
   return {};
 }
 
-TestSshd::TestSshd(const TestFolder& folder, std::string address, int port, const std::vector<std::string>& prefix)
+TestSshd::TestSshd(const TestFolder& folder, std::string address, int port, const std::vector<std::string>& prefix,
+                   const std::string& config)
     : folder_(folder),
       address_(std::move(address)),
       port_(port == 0 ? free_port() : port),
@@ -124,10 +125,11 @@ TestSshd::TestSshd(const TestFolder& folder, std::string address, int port, cons
   // SHLVL keeps bash, run by sshd, from reading the machine's start-up files.
   write_file(
       folder_.file(tag_ + "sshd_config"),
-      fmt::format("Port {}\nListenAddress {}\nHostKey {}\nPidFile none\nUsePAM no\nPermitRootLogin prohibit-password\n"
-                  "PasswordAuthentication no\nKbdInteractiveAuthentication no\nAuthorizedKeysFile {}\nStrictModes no\n"
-                  "UseDNS no\nMaxSessions 100\nMaxStartups 100:30:200\nSubsystem sftp internal-sftp\nSetEnv SHLVL=5\n",
-                  port_, address_, host_key(), folder_.file("authorized_keys")));
+      config + fmt::format(
+                   "Port {}\nListenAddress {}\nHostKey {}\nPidFile none\nUsePAM no\nPermitRootLogin prohibit-password\n"
+                   "PasswordAuthentication no\nKbdInteractiveAuthentication no\nAuthorizedKeysFile {}\nStrictModes no\n"
+                   "UseDNS no\nMaxSessions 100\nMaxStartups 100:30:200\nSubsystem sftp internal-sftp\nSetEnv SHLVL=5\n",
+                   port_, address_, host_key(), folder_.file("authorized_keys")));
   std::vector<std::string> argv = prefix;
   for (const std::string& argument : {std::string("/usr/sbin/sshd"), std::string("-D"), std::string("-e"),
                                       std::string("-f"), folder_.file(tag_ + "sshd_config")})

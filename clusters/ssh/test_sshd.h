@@ -38,9 +38,9 @@ int free_port();
 
 class TestSshd {
  public:
-  // `prefix` is put before sshd's argv, for example to enter a network namespace.
+  // `prefix` is put before sshd's argv, for example to enter a network namespace; `config` before its own config.
   explicit TestSshd(const TestFolder& folder, std::string address = "127.0.0.1", int port = 0,
-                    const std::vector<std::string>& prefix = {});
+                    const std::vector<std::string>& prefix = {}, const std::string& config = "");
   TestSshd(const TestSshd&) = delete;
   TestSshd& operator=(const TestSshd&) = delete;
   ~TestSshd();

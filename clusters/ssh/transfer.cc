@@ -154,9 +154,10 @@ class Transfer {
     sftp_ = nullptr;
   }
   [[noreturn]] void fail() {
-    if (watchdog_->bit())
+    if (watchdog_->bit()) {
       throw Error(fmt::format("{}: {}: no progress for {} s; the host hangs or is cut off", session_.host(), what_,
                               kStall.count()));
+    }
     throw Error(fmt::format("{}: {}: {}", session_.host(), what_, sftp_reason(sftp_, session_)));
   }
 
