@@ -18,6 +18,7 @@
 #include "harness/error.h"
 #include "harness/log.h"
 #include "harness/runner.h"
+#include "nemesis/registry.h"
 #include "nemesis/schedule.h"
 #include "results/report.h"
 #include "workloads/registry.h"
@@ -258,6 +259,13 @@ RunOutcome execute(const RunRequest& request) {
   if (std::find(speaks.begin(), speaks.end(), request.workload) == speaks.end()) {
     throw UsageError(fmt::format("system {} does not speak workload \"{}\"; it speaks {}", request.system->name,
                                  request.workload, fmt::join(speaks, ", ")));
+  }
+  for (const FaultPlan& plan : request.faults) {
+    if (request.nodes.empty() && find_fault(plan.fault).needs_own_clock) {
+      throw UsageError(fmt::format("fault {}: local nodes share this machine's clock, which Holdfast never sets; give hosts "
+                                   "with a clock of their own by --nodes",
+                                   plan.fault));
+    }
   }
   RunFolder folder = RunFolder::create(request.store, run_info(request));
   open_log(folder.path() / "holdfast.log");

@@ -55,6 +55,8 @@ class ActiveFault {
 class Fault {
  public:
   virtual ~Fault() = default;
+  // Before the run: throws Error when this can never work on this cluster.
+  virtual void rehearse(Cluster& cluster) { static_cast<void>(cluster); }
   // `lane` is the client that set off the trigger; empty for a fault at a time.
   virtual std::unique_ptr<ActiveFault> inject(Stage& stage, std::optional<std::size_t> lane, Rng& rng) = 0;
 };

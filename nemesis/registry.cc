@@ -6,6 +6,7 @@
 
 #include "harness/error.h"
 #include "harness/nearest.h"
+#include "nemesis/clock.h"
 #include "nemesis/kill.h"
 #include "nemesis/partition.h"
 #include "nemesis/pause.h"
@@ -35,6 +36,11 @@ const std::array kFaults = {
                            {"halves", "all nodes into two random halves", When::at_times, false}},
                .make = make_partition,
                .takes_links = true},
+    FaultEntry{.name = "clock",
+               .summary = "set a wall clock forward past every lease, then back (hosts over SSH only)",
+               .targets = {{"server", "a primary", When::at_times, false}},
+               .make = make_clock,
+               .needs_own_clock = true},
 };
 
 }  // namespace

@@ -100,7 +100,10 @@ void Schedule::start(Stage& stage, Recorder& recorder, std::function<void(std::s
   recorder_ = &recorder;
   release_ = std::move(release);
   const Time now = recorder.now();
-  for (Strike& strike : strikes_) strike.ready += now;
+  for (Strike& strike : strikes_) {
+    strike.fault->rehearse(stage.cluster());
+    strike.ready += now;
+  }
   worker_ = std::thread([this] { work(); });
 }
 

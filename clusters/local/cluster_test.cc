@@ -54,6 +54,12 @@ TEST_F(LocalClusterTest, EachNodeHasItsOwnNameProcessesAndFiles) {
   EXPECT_EQ(output(server(), "ls -A /home /root"), "/home:\n\n/root:\n");
 }
 
+TEST_F(LocalClusterTest, NodesCannotTouchTheMachinesClock) {
+  const CommandResult result = server().run({{"date", "-s", "0 seconds"}, {}}, seconds(5));
+  EXPECT_FALSE(result.ok());
+  EXPECT_NE(result.errors.find("not permitted"), std::string::npos) << result.errors;
+}
+
 TEST_F(LocalClusterTest, NodesFindEachOtherByName) {
   const auto listener = server().start_daemon(
       {{"redis-server", "--bind", server().address(), "--port", "7001", "--protected-mode", "no", "--save", ""}, {}},

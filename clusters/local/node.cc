@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -52,6 +53,8 @@ struct Pipe {
   if (control > 3) ::close_range(3, static_cast<unsigned>(control) - 1, 0);
   ::close_range(static_cast<unsigned>(control) + 1, ~0U, 0);
   if (!receive_packet(control, true)) ::_exit(0);
+  // The clock, the kernel's modules and the power button are the machine's, not a node's.
+  for (const int capability : {CAP_SYS_TIME, CAP_SYS_MODULE, CAP_SYS_BOOT}) ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   try {
     ::sethostname(options.name.c_str(), options.name.size());
     bring_up("lo");

@@ -1,0 +1,99 @@
+// Tests of the source itself: who may include whom, how long files may grow, what may not be left lying around.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+
+namespace holdfast {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path& source() {
+  static const fs::path folder = HOLDFAST_SOURCE_FOLDER;
+  return folder;
+}
+
+// Beside itself. cli and bench know everyone; tests may use what they like of what is below them.
+const std::map<std::string, std::set<std::string>>& allowed() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"harness", {}},
+      {"checkers", {"harness"}},
+      {"workloads", {"harness", "checkers"}},
+      {"nemesis", {"harness"}},
+      {"clusters", {"harness"}},
+      {"results", {"harness"}},
+      {"adapters", {}},
+      {"cli", {"harness", "checkers", "workloads", "nemesis", "clusters", "results"}},
+      {"bench", {"harness", "checkers", "workloads", "nemesis", "clusters", "results", "cli"}},
+  };
+  return table;
+}
+
+std::vector<fs::path> sources() {
+  std::vector<fs::path> files;
+  for (const auto& [folder, _] : allowed()) {
+    for (const auto& entry : fs::recursive_directory_iterator(source() / folder)) {
+      if (entry.path().extension() == ".cc" || entry.path().extension() == ".h") files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> lines_of(const fs::path& file) {
+  std::ifstream in(file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Tidy, FoldersIncludeOnlyWhatTheyMay) {
+  static const std::regex include(R"re(#include "([a-z]+)/.*")re");
+  ASSERT_GT(sources().size(), 50U);
+  for (const fs::path& file : sources()) {
+    const std::string from = fs::relative(file, source()).begin()->string();
+    const bool test = file.filename().string().find("_test") != std::string::npos;
+    for (const std::string& line : lines_of(file)) {
+      std::smatch match;
+      if (!std::regex_match(line, match, include) || match[1] == from) continue;
+      const bool fine = allowed().at(from).contains(match[1]) || (test && from != "adapters");
+      EXPECT_TRUE(fine) << file << ": " << line;
+    }
+  }
+}
+
+TEST(Tidy, FilesStayShortAndFinished) {
+  static const std::regex unfinished(R"(\b(TO)DO\b|\b(FIX)ME\b|not implemented)");
+  for (const fs::path& file : sources()) {
+    const std::vector<std::string> lines = lines_of(file);
+    EXPECT_LE(lines.size(), 600U) << file << " is too long: split it";
+    for (const std::string& line : lines) {
+      EXPECT_FALSE(std::regex_search(line, unfinished)) << file << ": " << line;
+      EXPECT_LE(std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }), 120)
+          << file << ": " << line;
+    }
+  }
+}
+
+TEST(Tidy, EveryCheckerWorkloadAndFaultHasATest) {
+  for (const char* folder : {"checkers", "workloads", "nemesis"}) {
+    std::string tests;
+    for (const auto& entry : fs::directory_iterator(source() / folder)) {
+      if (!entry.path().filename().string().ends_with("_test.cc")) continue;
+      for (const std::string& line : lines_of(entry.path())) tests += line + "\n";
+    }
+    for (const auto& entry : fs::directory_iterator(source() / folder)) {
+      if (entry.path().extension() != ".h") continue;
+      const std::string name = fmt::format("\"{}/{}\"", folder, entry.path().filename().string());
+      EXPECT_THAT(tests, testing::HasSubstr(name)) << "no test includes it";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holdfast
