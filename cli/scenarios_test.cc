@@ -30,7 +30,7 @@ TEST_P(ScenarioTest, ReachesItsVerdict) {
 
 TEST_P(ScenarioTest, HoldsWithoutTheFault) {
   const ScratchFolder folder;
-  const Ran ran = run_holdfast({"run", std::string(GetParam().id), "--faults", "none", "--seed", "1", "--time", "4s"}, folder.path());
+  const Ran ran = run_holdfast({"run", std::string(GetParam().id), "--faults", "none", "--seed", "1"}, folder.path());
   EXPECT_EQ(ran.exit_code, 0) << ran.output << ran.errors;
 }
 
