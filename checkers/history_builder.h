@@ -26,7 +26,7 @@ class HistoryBuilder {
   HistoryBuilder& acquire(int process, int hold, int lease_ms = 600) {
     Value value = {{"hold", hold}};
     if (lease_ms > 0) value["lease_ms"] = lease_ms;
-    return add(EventType::invoke, process, "acquire", std::move(value));
+    return add(EventType::invoke, process, "acquire", value);
   }
   HistoryBuilder& granted(int process) { return add(EventType::ok, process, "acquire", nullptr); }
   HistoryBuilder& granted(int process, int token) { return add(EventType::ok, process, "acquire", {{"token", token}}); }
@@ -46,14 +46,13 @@ class HistoryBuilder {
   HistoryBuilder& written(int process) { return add(EventType::ok, process, "write", nullptr); }
   HistoryBuilder& stale(int process, const char* f) { return add(EventType::fail, process, f, nullptr, "stale-token"); }
   HistoryBuilder& unknown(int process, const char* f) { return add(EventType::info, process, f, nullptr, "timeout"); }
-  HistoryBuilder& note(int process, const char* f, Value value) {
-    return add(EventType::info, process, f, std::move(value));
+  HistoryBuilder& note(int process, const char* f, const Value& value) {
+    return add(EventType::info, process, f, value);
   }
   HistoryBuilder& exited(int process, int signal = 9) { return note(process, "exited", {{"signal", signal}}); }
 
-  HistoryBuilder& fault_starts(int fault, const char* kind, Value target, bool effective = true) {
-    return nemesis(kind,
-                   {{"fault", fault}, {"phase", "start"}, {"target", std::move(target)}, {"effective", effective}});
+  HistoryBuilder& fault_starts(int fault, const char* kind, const Value& target, bool effective = true) {
+    return nemesis(kind, {{"fault", fault}, {"phase", "start"}, {"target", target}, {"effective", effective}});
   }
   HistoryBuilder& fault_ends(int fault, const char* kind, bool healed = true, bool effective = true) {
     return nemesis(kind, {{"fault", fault}, {"phase", "end"}, {"effective", effective}, {"healed", healed}});
@@ -78,23 +77,23 @@ class HistoryBuilder {
     if (token != 0) value["token"] = token;
     return value;
   }
-  HistoryBuilder& nemesis(const char* kind, Value value) {
+  HistoryBuilder& nemesis(const char* kind, const Value& value) {
     Event event;
     event.f = kind;
     event.process = Process::nemesis;
     event.type = EventType::info;
-    event.value = std::move(value);
+    event.value = value;
     return push(std::move(event));
   }
-  HistoryBuilder& add(EventType type, int process, const char* f, Value value, Value error = nullptr) {
+  HistoryBuilder& add(EventType type, int process, const char* f, const Value& value, const Value& error = nullptr) {
     Event event;
     event.type = type;
     event.process = Process{process};
     event.f = f;
     event.key = key_;
-    event.value = std::move(value);
+    event.value = value;
     event.node = "c" + std::to_string(process);
-    event.error = std::move(error);
+    event.error = error;
     return push(std::move(event));
   }
   HistoryBuilder& push(Event event) {

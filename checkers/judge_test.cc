@@ -68,9 +68,9 @@ TEST(Judge, AHistoryThatReusesHoldIdsIsUnknownNotWrong) {
 TEST(Judge, WhenTheTimeIsOverTheRestIsUnknown) {
   HistoryBuilder builder;
   const History history = builder.quiet_cycles(12, 1).build();
-  std::stop_source source;
+  std::stop_source source;  // NOLINT(misc-const-correctness): stopping changes it, whatever its signature says
   source.request_stop();
-  for (const Judgement& judgement : judge(history, lock_checkers({}), {source.get_token(), 0})) {
+  for (const Judgement& judgement : judge(history, lock_checkers({}), {.stop = source.get_token(), .bytes = 0})) {
     EXPECT_EQ(judgement.verdict.validity, Validity::unknown) << judgement.name;
   }
 }

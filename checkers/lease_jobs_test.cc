@@ -163,13 +163,17 @@ Time time_of(int time) {
 HoldEvidence evidence_of(const SmallHold& hold) {
   HoldEvidence evidence;
   std::uint64_t index = 0;
-  evidence.acquire = {Time(hold.inv), hold.ok ? Time(hold.ret) : kNever, index, hold.ok ? index + 1 : UINT64_MAX};
+  evidence.acquire = {.inv = Time(hold.inv),
+                      .ret = hold.ok ? Time(hold.ret) : kNever,
+                      .inv_index = index,
+                      .ret_index = hold.ok ? index + 1 : UINT64_MAX};
   evidence.acquire_ok = hold.ok;
   evidence.least_lease = time_of(hold.lease);
   for (const SmallOp& op : hold.ops) {
     index += 2;
     const bool open = op.kind == Kind::release_unknown;
-    const Window window{Time(op.inv), time_of(op.ret), index, open ? UINT64_MAX : index + 1};
+    const Window window{
+        .inv = Time(op.inv), .ret = time_of(op.ret), .inv_index = index, .ret_index = open ? UINT64_MAX : index + 1};
     if (op.kind == Kind::renew) evidence.renewals.push_back(window);
     if (op.kind == Kind::release_ok) evidence.releases.emplace_back(window, ReleaseAnswer::ok);
     if (op.kind == Kind::release_not_held) evidence.releases.emplace_back(window, ReleaseAnswer::not_held);
@@ -245,12 +249,14 @@ TEST(LeaseJobs, EveryConflictStandsOnItsOwn) {
   std::uint64_t conflicts = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::vector<SmallHold> holds;
+    holds.reserve(4);
     for (int i = 0; i < 4; ++i) holds.push_back(random_hold(rng, 1));
     const Answer ours = answer(holds);
     for (const Conflict& conflict : ours.conflicts) {
       ++conflicts;
       ASSERT_GE(conflict.jobs.size(), 2U);
       std::vector<SmallHold> named;
+      named.reserve(conflict.jobs.size());
       for (const Job& job : conflict.jobs) named.push_back(holds[job.hold]);
       ASSERT_FALSE(possible(named)) << "the holds named do not collide\n" << print(named) << "of\n" << print(holds);
     }

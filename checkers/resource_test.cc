@@ -17,6 +17,7 @@ Verdict resource(HistoryBuilder& builder) {
 
 std::vector<std::string> kinds(const Verdict& verdict) {
   std::vector<std::string> result;
+  result.reserve(verdict.findings.size());
   for (const Finding& finding : verdict.findings) result.push_back(finding.kind);
   return result;
 }
