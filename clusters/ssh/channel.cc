@@ -170,11 +170,11 @@ std::size_t Channel::read_errors(std::string& into, std::size_t limit) {
 bool Channel::ended() {
   if (!early_.empty()) return false;
   if (!session_.connected()) return true;
-  if (ssh_channel_poll(state_->channel, 0) > 0 || ssh_channel_poll(state_->channel, 1) > 0) return false;
-  if (ssh_channel_is_eof(state_->channel) == 0) return state_->closed;
   // After the end of its output libssh reads on only when it is asked for the exit status.
-  (void)ssh_channel_get_exit_status(state_->channel);
-  return state_->closed || state_->status.has_value();
+  if (ssh_channel_is_eof(state_->channel) != 0) (void)ssh_channel_get_exit_status(state_->channel);
+  if (!state_->closed && (ssh_channel_is_eof(state_->channel) == 0 || !state_->status)) return false;
+  // Last, since whatever is asked before may have brought the rest of the output along with the end.
+  return ssh_channel_poll(state_->channel, 0) <= 0 && ssh_channel_poll(state_->channel, 1) <= 0;
 }
 
 std::optional<ExitStatus> Channel::exit_status() const {

@@ -109,7 +109,7 @@ void Control::beat(const std::string& file, milliseconds dead_man) {
       try {
         // Never into a folder that somebody removed.
         run(fmt::format("[ ! -e {0} ] || echo {1} >{0}", quote(beat_file_), number), dead_man_);
-      } catch (const Error&) {
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
         // The host may come back; if it does not, the run notices by itself.
       }
       wake.wait_for(lock, stop, dead_man_ / 4, [] { return false; });

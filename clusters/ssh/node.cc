@@ -82,7 +82,7 @@ SshNode::~SshNode() {
     (void)place_.control->run(
         fmt::format("folder={}; {}; {}", quote(place_.folder), Control::disarm(warden_), end_folder()),
         std::chrono::seconds(10));
-  } catch (const Error&) {
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
     // Out of reach: the warden does it.
   }
 }

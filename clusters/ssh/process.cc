@@ -77,7 +77,7 @@ class GroupProcess : public NodeProcess {
   void kill_quietly() {
     try {
       signal(SIGKILL);
-    } catch (const Error&) {
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
       // Out of reach: the host's own dead-man ends it.
     }
   }

@@ -28,10 +28,11 @@ std::string quote(std::string_view argument) {
       throw Error(fmt::format("cannot pass \"{}…\" to a shell: it has a NUL byte; remove it",
                               argument.substr(0, argument.find('\0'))));
     }
-    if (character == '\'')
+    if (character == '\'') {
       quoted += R"('\'')";
-    else
+    } else {
       quoted += character;
+    }
   }
   quoted += '\'';
   return quoted;

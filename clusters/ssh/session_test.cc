@@ -71,6 +71,19 @@ TEST_F(SshSession, RunsACommandAndTellsEverythingAboutIt) {
   EXPECT_EQ(session.run("head -c 3000000 /dev/zero", seconds(30)).output.size(), 3000000U);
 }
 
+TEST_F(SshSession, LosesNothingAtTheEndOfTheOutput) {
+  Session session(sshd_->options());
+  session.connect();
+  for (std::size_t round = 1; round <= 40; ++round) {
+    const std::string size = std::to_string(round * 7001);
+    const CommandResult result =
+        session.run("head -c " + size + " /dev/zero; head -c " + size + " /dev/zero >&2; exit 4", seconds(30));
+    ASSERT_EQ(result.output.size(), round * 7001);
+    ASSERT_EQ(result.errors.size(), round * 7001);
+    ASSERT_EQ(result.exit_status, 4);
+  }
+}
+
 TEST_F(SshSession, TimeOutKillsTheWholeRemoteGroup) {
   Session session(sshd_->options());
   session.connect();

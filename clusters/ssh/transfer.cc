@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -146,7 +147,7 @@ class Transfer {
 
  private:
   void begin() {
-    watchdog_.emplace(ssh_get_fd(session_.native()));
+    watchdog_ = std::make_unique<Watchdog>(ssh_get_fd(session_.native()));
     ssh_set_blocking(session_.native(), 1);
     sftp_ = sftp_new(session_.native());
     if (sftp_ != nullptr && sftp_init(sftp_) == SSH_OK) return;
@@ -163,7 +164,7 @@ class Transfer {
 
   Session& session_;
   std::string what_;
-  std::optional<Watchdog> watchdog_;
+  std::unique_ptr<Watchdog> watchdog_;
   sftp_session sftp_ = nullptr;
   sftp_file file_ = nullptr;
 };
