@@ -309,6 +309,18 @@ TEST(LockWorkload, TheEndOfTheTimeDoesNotEndACriticalSection) {
   }
 }
 
+TEST(LockWorkload, ALockGrantedAfterTheEndIsUsedAndReleased) {
+  const Workload workload = lock_workload({.system = &kUnleased, .seed = 1, .time_limit = 100ms});
+  SimulatedService service(kUnleased);
+  const History history = run_main(workload, 1, [&service](const Event& event) {
+    Outcome outcome = service(event);
+    outcome.latency = 300ms;  // the answer comes when the time is over
+    return outcome;
+  });
+  const auto processes = by_process(history);
+  EXPECT_THAT(processes.at(0).names(), ElementsAre("acquire", "read", "write", "release"));
+}
+
 TEST(LockWorkload, ANewProcessKnowsNothingOfTheOld) {
   const Workload workload = lock_workload({.system = &kLeased, .seed = 1, .time_limit = 3s});
   SimulatedService service(kLeased);
