@@ -14,8 +14,14 @@ namespace {
 constexpr std::array<std::string_view, 4> kTypeNames = {"invoke", "ok", "fail", "info"};
 constexpr std::array<std::string_view, 5> kNotes = {"lost", "renewing", "renewed", "step", "exited"};
 
-// Deeper values than this are refused: writing them again would take a stack frame per level.
+// Deeper lines than this are refused, and no deeper ones are written: writing takes a stack frame per level.
 constexpr std::size_t kDeepest = 200;
+
+bool deeper_than(const Value& value, std::size_t levels) {
+  if (!value.is_structured()) return false;
+  if (levels == 0) return true;
+  return std::any_of(value.begin(), value.end(), [levels](const Value& part) { return deeper_than(part, levels - 1); });
+}
 
 class FieldError : public Error {
  public:
@@ -114,6 +120,8 @@ bool is_known(std::string_view field) {
 void append_value(std::string& out, const Value& value) {
   if (value.is_null()) {
     out += "null";
+  } else if (deeper_than(value, kDeepest - 1)) {
+    out += "\"a value nested too deeply to be kept\"";  // what a client prints must neither stop us nor the reader
   } else {
     out += value.dump(-1, ' ', false, Value::error_handler_t::replace);
   }

@@ -121,6 +121,19 @@ TEST(Event, LongAndDeepValuesMakeShortComplaints) {
             "no complaint");
 }
 
+TEST(Event, WhatIsWrittenCanBeReadHoweverDeep) {
+  Event event;
+  event.f = "read";
+  std::size_t kept = 0;
+  for (std::size_t levels = 1; levels <= 300; ++levels) {
+    event.value = Value::array({std::move(event.value)});
+    const Event back = parse_event(to_json_line(event));
+    EXPECT_EQ(back.value.is_array(), levels < 200) << levels;
+    kept += back.value == event.value ? 1 : 0;
+  }
+  EXPECT_EQ(kept, 199U);
+}
+
 TEST(Event, NotesAreKnownByName) {
   for (const char* note : {"lost", "renewing", "renewed", "step", "exited"}) EXPECT_TRUE(is_note(note)) << note;
   for (const char* other : {"acquire", "release", "read", "write", "renew", "", "LOST"}) EXPECT_FALSE(is_note(other));
