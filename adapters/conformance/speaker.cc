@@ -130,7 +130,7 @@ Speaker::Kind Speaker::examine(const Json& message) const {
         !message["value"]["hold"].is_number_unsigned())
       complain(R"(a note needs a "value" with the hold id: {"hold":12})");
     if (message["event"] != "step") return Kind::note;
-    if (!is_text(message, "step") || !message.contains("id")) complain("a step needs \"step\" and \"id\"");
+    if (!is_text(message, "step") || !message.contains("id")) complain(R"(a step needs "step" and "id")");
     return Kind::step;
   }
   if (!message.contains("id") || !message["id"].is_number_unsigned()) complain("an answer needs the \"id\"");
