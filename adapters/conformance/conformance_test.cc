@@ -60,6 +60,9 @@ struct Breakage {
   const char* mode;
   const char* complaint;
 };
+void PrintTo(const Breakage& breakage, std::ostream* out) {
+  *out << breakage.mode;
+}  // a test's name must be stable
 
 class BrokenClient : public testing::TestWithParam<Breakage> {};
 
