@@ -1,12 +1,14 @@
 #include "clusters/ssh/session.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <functional>
 #include <random>
@@ -75,9 +77,8 @@ TEST_F(SshSession, LosesNothingAtTheEndOfTheOutput) {
   Session session(sshd_->options());
   session.connect();
   for (std::size_t round = 1; round <= 40; ++round) {
-    const std::string size = std::to_string(round * 7001);
-    const CommandResult result =
-        session.run("head -c " + size + " /dev/zero; head -c " + size + " /dev/zero >&2; exit 4", seconds(30));
+    const std::string script = fmt::format("head -c {0} /dev/zero; head -c {0} /dev/zero >&2; exit 4", round * 7001);
+    const CommandResult result = session.run(script, seconds(30));
     ASSERT_EQ(result.output.size(), round * 7001);
     ASSERT_EQ(result.errors.size(), round * 7001);
     ASSERT_EQ(result.exit_status, 4);
@@ -100,6 +101,7 @@ TEST_F(SshSession, TimeOutKillsTheWholeRemoteGroup) {
 TEST_F(SshSession, TenSessionsWorkInParallel) {
   std::vector<std::jthread> threads;
   std::array<std::string, 10> outputs;
+  threads.reserve(outputs.size());
   for (std::size_t index = 0; index < outputs.size(); ++index) {
     threads.emplace_back([&, index] {
       Session session(sshd_->options("node" + std::to_string(index)));
@@ -250,7 +252,7 @@ TEST_F(SshSession, PasswordLogsInButNeverGoesToAHostWhoseKeyHasChanged) {
 }
 
 TEST_F(SshSession, RefusedPortFailsAtOnce) {
-  SessionOptions options = sshd_->options();
+  const SessionOptions options = sshd_->options();
   sshd_.reset();
   Session session(options);
   const auto began = steady_clock::now();
@@ -319,6 +321,7 @@ INSTANTIATE_TEST_SUITE_P(AtTheBannerAndInTheKeyExchange, SilentHost,
 TEST(SshConnect, AddressThatNeverAnswersEndsWithinTheTimeOut) {
   // A listener whose queue is full lets further connections hang in TCP itself.
   const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_GE(descriptor, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -329,7 +332,8 @@ TEST(SshConnect, AddressThatNeverAnswersEndsWithinTheTimeOut) {
   std::vector<int> fillers;
   for (int count = 0; count < 8; ++count) {
     fillers.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    (void)connect(fillers.back(), reinterpret_cast<sockaddr*>(&address), size);
+    const int result = connect(fillers.back(), reinterpret_cast<sockaddr*>(&address), size);
+    ASSERT_TRUE(result == 0 || errno == EINPROGRESS);
   }
   const TestFolder folder;
   write_file(folder.file("config"),

@@ -18,8 +18,6 @@
 
 #include "clusters/ssh/connect.h"
 
-extern char** environ;
-
 namespace holdfast {
 
 using std::chrono::milliseconds;
@@ -88,6 +86,7 @@ bool eventually(const std::function<bool()>& condition, milliseconds limit) {
 
 int free_port() {
   const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) throw system_error("socket");
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
