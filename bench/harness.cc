@@ -1,6 +1,6 @@
-// Operations per second through the whole harness (generator, journal, pipe, client process and back), with clients that
-// do nothing and against one real Redis, beside redis-benchmark with as many connections and no pipelining in the same
-// run. Aim: 100,000 recorded operations/s with no-op clients on 2 cores; 60 % of redis-benchmark's rate.
+// Operations per second through the whole harness (generator, journal, pipe, client process and back), with clients
+// that do nothing and against one real Redis, beside redis-benchmark with as many connections and no pipelining in the
+// same run. Aim: 100,000 recorded operations/s with no-op clients on 2 cores; 60 % of redis-benchmark's rate.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -35,14 +35,19 @@ struct Rate {
 double processor_seconds() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto sum = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  const auto sum = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
   return sum(usage.ru_utime) + sum(usage.ru_stime);
 }
 
-Rate measure(Cluster& cluster, Server& server, const SystemEntry& system, const char* workload_name, std::size_t clients) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("holdfast-bench-{}", ::getpid());
+Rate measure(Cluster& cluster, Server& server, const SystemEntry& system, const char* workload_name,
+             std::size_t clients) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("holdfast-bench-{}", ::getpid());
   std::filesystem::remove(file);
-  Workload workload = find_workload(workload_name).make({.system = &system, .seed = 1, .time_limit = kLength, .locks = 8});
+  Workload workload =
+      find_workload(workload_name).make({.system = &system, .seed = 1, .time_limit = kLength, .locks = 8});
   workload.final_generator = nullptr;
   Recorder recorder(file);
   std::uint64_t first = 0;
@@ -75,10 +80,11 @@ Rate measure(Cluster& cluster, Server& server, const SystemEntry& system, const 
 
 // The mean of its SET and GET rates: our register workload does as many of one as of the other.
 double redis_benchmark(Node& client, const std::string& address, std::size_t clients) {
-  const CommandResult result = client.must_run({{"redis-benchmark", "-h", address, "-t", "set,get", "-c", std::to_string(clients),
-                                                 "-n", clients == 1 ? "60000" : "150000", "-r", "8", "--csv"},
-                                                {}},
-                                               seconds(60));
+  const CommandResult result =
+      client.must_run({{"redis-benchmark", "-h", address, "-t", "set,get", "-c", std::to_string(clients), "-n",
+                        clients == 1 ? "60000" : "150000", "-r", "8", "--csv"},
+                       {}},
+                      seconds(60));
   std::istringstream lines(result.output);
   double seconds_per_operation = 0;
   int tests = 0;
@@ -98,9 +104,10 @@ int main() {
   LocalCluster cluster({.servers = 1, .clients = 5, .program_folder = our_program_folder()});
   const std::unique_ptr<Server> redis = make_redis();
   redis->start(*cluster.servers()[0]);
-  const SystemEntry noop{.name = "noop", .leases = false, .workloads = {"noop"}, .client = {"{programs}/holdfast-noop-client"}};
-  fmt::print("{:>8} {:>16} {:>16} {:>16} {:>16} {:>8} {:>16}\n", "clients", "no-op ops/s", "controller µs", "redis ops/s",
-             "redis-benchmark", "ratio", "controller µs");
+  const SystemEntry noop{
+      .name = "noop", .leases = false, .workloads = {"noop"}, .client = {"{programs}/holdfast-noop-client"}};
+  fmt::print("{:>8} {:>16} {:>16} {:>16} {:>16} {:>8} {:>16}\n", "clients", "no-op ops/s", "controller µs",
+             "redis ops/s", "redis-benchmark", "ratio", "controller µs");
   for (const std::size_t clients : kClients) {
     const Rate nothing = measure(cluster, *redis, noop, "noop", clients);
     const Rate real = measure(cluster, *redis, find_system("redis-register"), "register", clients);

@@ -45,7 +45,7 @@ Sample measure() {
   return sample;
 }
 
-double median(const std::vector<Sample>& samples, double Sample::*member) {
+double median(const std::vector<Sample>& samples, double Sample::* member) {
   std::vector<double> values;
   for (const Sample& sample : samples) values.push_back(sample.*member);
   std::sort(values.begin(), values.end());
@@ -59,7 +59,7 @@ int main() {
   for (int i = 0; i < 10; ++i) samples.push_back(measure());
   const double peer = median(samples, &Sample::peer);
   fmt::print("11 nodes (5 servers, resource, 5 clients), median of 10, milliseconds (and × 11 starts of `true`)\n");
-  const auto row = [&](const char* name, double Sample::*member) {
+  const auto row = [&](const char* name, double Sample::* member) {
     fmt::print("  {:<28} {:8.1f}  {:6.1f} ×\n", name, median(samples, member), median(samples, member) / peer);
   };
   row("ready", &Sample::ready);

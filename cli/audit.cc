@@ -20,13 +20,19 @@ namespace {
 // Every kind of fault against every kind of target, and a run without any: what breaks there is not the faults' doing.
 const std::vector<std::string> kAllFaults = {"none", "pause", "kill", "partition", "pause:server", "kill:server"};
 
-std::string column(const std::string& fault) { return fault.substr(0, fault.find('@')); }
+std::string column(const std::string& fault) {
+  return fault.substr(0, fault.find('@'));
+}
 
 int audit_system(RunOptions options) {
   const std::vector<std::string> cells = options.faults.empty() ? kAllFaults : options.faults;
   options.faults.clear();
   RunRequest common = options.request();
-  Audit audit{.system = std::string(common.system->name), .workload = common.workload, .seed = common.seed, .argv = {}, .runs = {}};
+  Audit audit{.system = std::string(common.system->name),
+              .workload = common.workload,
+              .seed = common.seed,
+              .argv = {},
+              .runs = {}};
   audit.argv = options.repeating_arguments();
   audit.argv.front() = "audit";
   RunInfo info;
@@ -63,7 +69,8 @@ void add_audit(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* const audit = app.add_subcommand("audit", "Run a system under every fault and show its report card");
   options->add_to(*audit);
-  audit->add_option("--faults,--nemesis", options->faults, "Only these columns of the card (default: all faults)")->delimiter(',');
+  audit->add_option("--faults,--nemesis", options->faults, "Only these columns of the card (default: all faults)")
+      ->delimiter(',');
   audit->footer("\nExample:\n  holdfast audit redis-setpx-lua --seed 7");
   audit->callback([options, &exit_code] { exit_code = audit_system(*options); });
 }

@@ -26,12 +26,15 @@ struct BadInput {
 
 class BadInputTest : public testing::TestWithParam<BadInput> {};
 
-std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
 
 TEST_P(BadInputTest, IsExplainedInOneLine) {
   const ScratchFolder folder;
-  std::ofstream(folder.path() / "garbage.jsonl") << "{\"index\":0,\"type\":\"invoke\",\"process\":0,\"f\":\"acquire\",\"value\":null,\"time\":1}\n"
-                                                    "this is no history\nnor is this\n";
+  std::ofstream(folder.path() / "garbage.jsonl")
+      << "{\"index\":0,\"type\":\"invoke\",\"process\":0,\"f\":\"acquire\",\"value\":null,\"time\":1}\n"
+         "this is no history\nnor is this\n";
   const Ran ran = run_holdfast(GetParam().arguments, folder.path());
   EXPECT_EQ(ran.exit_code, 254) << ran.output << ran.errors;
   EXPECT_EQ(lines(ran.errors), 1U) << ran.errors;
@@ -44,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadInput{"UnknownSystem", {"run", "redis-setpxlua"}, {"redis-setpxlua", "did you mean redis-setpx-lua"}},
         BadInput{"UnknownSystemInAudit", {"audit", "zookeper"}, {"zookeper", "holdfast list"}},
-        BadInput{"UnknownFault", {"run", "L05", "--faults", "pausing"}, {"pausing", "did you mean pause"}},
+        BadInput{"UnknownFault", {"run", "L05", "--faults", "puase"}, {"puase", "did you mean pause"}},
         BadInput{"UnknownTarget", {"run", "L05", "--faults", "pause:hodler"}, {"hodler", "holder"}},
         BadInput{"UnknownTrigger", {"run", "L05", "--faults", "pause:holder@aquired"}, {"aquired", "acquired"}},
         BadInput{"UnknownStep", {"run", "L04", "--faults", "pause:holder@step:got"}, {"got", "get-done"}},
@@ -52,8 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"HolderAtATime", {"run", "L05", "--faults", "pause:holder@time"}, {"@acquired"}},
         BadInput{"BadLink", {"run", "L05", "--faults", "partition:c1>"}, {"c1>", "a>b"}},
         BadInput{"UnknownFlag", {"run", "L05", "--sede", "7"}, {"--sede", "--help"}},
-        BadInput{"UnknownCommand", {"rnu", "L05"}, {"rnu", "--help"}},
-        BadInput{"NoCommand", {}, {"--help"}},
+        BadInput{"UnknownCommand", {"rnu", "L05"}, {"rnu", "--help"}}, BadInput{"NoCommand", {}, {"--help"}},
         BadInput{"NegativeTime", {"run", "L05", "--time", "-5s"}, {"--time", "-5s", "negative"}},
         BadInput{"NotATime", {"run", "L05", "--time", "soon"}, {"--time", "soon", "30s"}},
         BadInput{"TinyLease", {"run", "L05", "--lease", "1ms"}, {"--lease", "50ms"}},

@@ -50,9 +50,12 @@ int check(const Check& command) {
 
 void add_check(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<Check>();
-  CLI::App* const sub = app.add_subcommand("check", "Judge a recorded history again; writes results.json and report.html");
-  sub->add_option("subject", command->subject, "A run (latest, its folder, its name) or a history.jsonl file")->capture_default_str();
-  sub->add_option("-w,--workload,--model", command->workload, "For a file: what the clients were doing")->capture_default_str();
+  CLI::App* const sub =
+      app.add_subcommand("check", "Judge a recorded history again; writes results.json and report.html");
+  sub->add_option("subject", command->subject, "A run (latest, its folder, its name) or a history.jsonl file")
+      ->capture_default_str();
+  sub->add_option("-w,--workload,--model", command->workload, "For a file: what the clients were doing")
+      ->capture_default_str();
   sub->add_option("--store", command->store, "Folder of runs")->capture_default_str();
   sub->callback([command, &exit_code] { exit_code = check(*command); });
 }

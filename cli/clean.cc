@@ -19,12 +19,13 @@ struct Clean {
 int clean(const Clean& command) {
   // Local nodes live and die with their controller: namespaces, rules and files are the kernel's to remove.
   if (command.nodes.empty()) {
-    fmt::print("Local nodes leave nothing behind: they end with the controller, however it ends. Give --nodes to clean hosts.\n");
+    fmt::print(
+        "Local nodes leave nothing behind: they end with the controller, however it ends. Give --nodes to clean "
+        "hosts.\n");
     return 0;
   }
-  const std::vector<std::string> removed =
-      clean_ssh_nodes({.nodes = command.nodes, .ssh_config = command.ssh_config},
-                      command.all ? SshLeftovers::all : SshLeftovers::stale);
+  const std::vector<std::string> removed = clean_ssh_nodes({.nodes = command.nodes, .ssh_config = command.ssh_config},
+                                                           command.all ? SshLeftovers::all : SshLeftovers::stale);
   for (const std::string& line : removed) fmt::print("{}\n", line);
   if (removed.empty()) fmt::print("Nothing was left on {} host(s).\n", command.nodes.size());
   return 0;

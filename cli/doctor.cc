@@ -65,7 +65,8 @@ int examine() {
     usable = (show(program.purpose, finding) || !program.needed) && usable;
   }
   const std::string obstacle = private_world_obstacle();
-  usable = show("namespaces", {obstacle.empty(), obstacle.empty() ? "network, mount, PID, UTS and IPC" : obstacle}) && usable;
+  usable = show("namespaces", {obstacle.empty(), obstacle.empty() ? "network, mount, PID, UTS and IPC" : obstacle}) &&
+           usable;
   if (obstacle.empty()) {
     const Finding nodes = try_out([] {
       LocalCluster cluster({.servers = 1, .clients = 1, .program_folder = our_program_folder()});
@@ -81,8 +82,9 @@ int examine() {
     });
     usable = show("partitions", cuts) && usable;
   }
-  fmt::print("{}\n", usable ? "Everything that a local run needs is here."
-                            : "A local run is not possible before that is mended; --nodes uses hosts over SSH instead.");
+  fmt::print("{}\n", usable
+                         ? "Everything that a local run needs is here."
+                         : "A local run is not possible before that is mended; --nodes uses hosts over SSH instead.");
   return usable ? 0 : 2;
 }
 

@@ -26,7 +26,8 @@ Time parse_duration(std::string_view option, std::string_view text) {
   for (const auto& [name, nanoseconds] : kUnits) {
     if (error != std::errc{} || unit != name || !std::isfinite(number)) continue;
     if (number < 0) throw UsageError(fmt::format("{} {}: a time cannot be negative", option, text));
-    if (number * nanoseconds > kLongest) throw UsageError(fmt::format("{} {}: more than a day; use at most 24h", option, text));
+    if (number * nanoseconds > kLongest)
+      throw UsageError(fmt::format("{} {}: more than a day; use at most 24h", option, text));
     return Time(static_cast<std::int64_t>(number * nanoseconds));
   }
   throw UsageError(fmt::format("{} {}: not a length of time; write 500ms, 30s, 2m or 1h", option, text));

@@ -39,7 +39,9 @@ pid_t start(std::vector<std::string> argv, const fs::path& folder, const fs::pat
 
 }  // namespace
 
-std::string holdfast_program() { return std::string(HOLDFAST_PROGRAM_FOLDER) + "/holdfast"; }
+std::string holdfast_program() {
+  return std::string(HOLDFAST_PROGRAM_FOLDER) + "/holdfast";
+}
 
 Ran run_program(const std::vector<std::string>& argv, const fs::path& folder) {
   const ScratchFolder scratch;

@@ -64,8 +64,8 @@ TEST(KilledController, LosesNothingAndLeavesNothing) {
   std::size_t with_events = 0;
   for (int round = 0; round < 50; ++round) {
     const fs::path store = folder.path() / fmt::format("store-{}", round);
-    const pid_t controller =
-        start_holdfast({"run", "L05", "--time", "2s", "--seed", std::to_string(round), "--store", store.string()}, folder.path());
+    const pid_t controller = start_holdfast(
+        {"run", "L05", "--time", "2s", "--seed", std::to_string(round), "--store", store.string()}, folder.path());
     // The moment is counted in events where there are some (0 … 400), so that slow machines kill just as evenly.
     const std::uint64_t events = rng.below(400);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -95,7 +95,8 @@ TEST(KilledController, LosesNothingAndLeavesNothing) {
   EXPECT_EQ(lines_of("/proc/self/mounts"), mounts_before);
   std::set<std::string> temporary_after = names_in(fs::temp_directory_path());
   for (const std::string& name : temporary_before) temporary_after.erase(name);
-  for (const std::string& name : temporary_after) EXPECT_FALSE(name.starts_with("holdfast-") && !name.starts_with("holdfast-test-")) << name;
+  for (const std::string& name : temporary_after)
+    EXPECT_FALSE(name.starts_with("holdfast-") && !name.starts_with("holdfast-test-")) << name;
 }
 
 }  // namespace

@@ -130,8 +130,9 @@ int lab(const Lab& command) {
     config += fmt::format("Host {}\n  HostName {}\n  User root\n", node->name(), node->address());
   }
   known_hosts.close();
-  config += fmt::format("Host *\n  IdentityFile {0}/user_key\n  UserKnownHostsFile {0}/known_hosts\n  GlobalKnownHostsFile {0}/none\n",
-                        folder.path.string());
+  config += fmt::format(
+      "Host *\n  IdentityFile {0}/user_key\n  UserKnownHostsFile {0}/known_hosts\n  GlobalKnownHostsFile {0}/none\n",
+      folder.path.string());
   write_text(folder.path / "ssh_config", config);
   return run_command(command.command, (folder.path / "ssh_config").string());
 }
@@ -140,12 +141,15 @@ int lab(const Lab& command) {
 
 void add_lab(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<Lab>();
-  CLI::App* const sub = app.add_subcommand("lab", "Make local nodes with a real sshd each and run a command among them");
+  CLI::App* const sub =
+      app.add_subcommand("lab", "Make local nodes with a real sshd each and run a command among them");
   sub->add_option("--nodes", command->nodes, "How many: n1, n2, …")->capture_default_str();
-  sub->add_option("command", command->command, "The command; {config} in it becomes the nodes' ssh configuration")->required();
+  sub->add_option("command", command->command, "The command; {config} in it becomes the nodes' ssh configuration")
+      ->required();
   sub->prefix_command();
-  sub->footer("\nExample, a run over SSH with nothing but this machine:\n"
-              "  holdfast lab --nodes 6 ./holdfast run L05 --nodes n1,n2,n3,n4,n5,n6 --ssh-config '{config}'");
+  sub->footer(
+      "\nExample, a run over SSH with nothing but this machine:\n"
+      "  holdfast lab --nodes 6 ./holdfast run L05 --nodes n1,n2,n3,n4,n5,n6 --ssh-config '{config}'");
   sub->callback([command, sub, &exit_code] {
     const std::vector<std::string> rest = sub->remaining();
     command->command.insert(command->command.end(), rest.begin(), rest.end());

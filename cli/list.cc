@@ -18,8 +18,8 @@ void list_systems() {
   fmt::print("Systems                     (holdfast audit SYSTEM, holdfast run SYSTEM)\n");
   for (const SystemEntry& entry : systems()) {
     fmt::print("  {:<25} {}\n", entry.name, entry.summary);
-    fmt::print("  {:<25} workloads: {}{}{}\n", "", fmt::join(entry.workloads, ", "), entry.steps.empty() ? "" : "; steps: ",
-               fmt::join(entry.steps, ", "));
+    fmt::print("  {:<25} workloads: {}{}{}\n", "", fmt::join(entry.workloads, ", "),
+               entry.steps.empty() ? "" : "; steps: ", fmt::join(entry.steps, ", "));
   }
 }
 
@@ -30,7 +30,8 @@ void list_faults() {
     for (const FaultTarget& target : entry.targets) {
       fmt::print("    {:<23} {}\n", fmt::format("{}:{}", entry.name, target.name), target.summary);
     }
-    if (entry.takes_links) fmt::print("    {:<23} any links: a>b one way, a-b both ways, joined by +\n", std::string(entry.name) + ":LINKS");
+    if (entry.takes_links)
+      fmt::print("    {:<23} any links: a>b one way, a-b both ways, joined by +\n", std::string(entry.name) + ":LINKS");
   }
   fmt::print("  triggers: @acquired @reading @acknowledged @step:NAME @time\n");
 }

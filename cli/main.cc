@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/version.h"
 #include "harness/error.h"
+#include "harness/nearest.h"
 
 namespace {
 
@@ -27,12 +28,27 @@ int one_line(const std::string& message, int code) {
   return code;
 }
 
+// The library would only say that a subcommand is missing, not that this one is not there.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::string given = argv[1];
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == given) return;
+    names.push_back(command->get_name());
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  throw holdfast::UsageError(
+      fmt::format("unknown command \"{}\"; {}; see holdfast --help", given, holdfast::did_you_mean(given, known)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a client that dies shows as a failed write
-  CLI::App app("Holdfast deploys a real lock service on several nodes, breaks the network, the processes and the clients\n"
-               "while they use it, and proves from what every client saw which promises held.");
+  CLI::App app(
+      "Holdfast deploys a real lock service on several nodes, breaks the network, the processes and the clients\n"
+      "while they use it, and proves from what every client saw which promises held.");
   app.name("holdfast");
   app.set_version_flag("--version", holdfast::kVersion);
   app.require_subcommand(1);
@@ -47,6 +63,7 @@ int main(int argc, char** argv) {
   holdfast::add_clean(app, exit_code);
   holdfast::add_lab(app, exit_code);
   try {
+    refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::Success& success) {  // --help, --version

@@ -13,7 +13,9 @@ namespace {
 
 constexpr Time kLineEvery = std::chrono::seconds(5);  // where there is no terminal
 
-double in_seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+double in_seconds(Time time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 }  // namespace
 
@@ -32,9 +34,9 @@ void Progress::show(const RunStatus& status) {
   const double passed = in_seconds(status.now - last_time_);
   const double rate = passed > 0 ? static_cast<double>(operations - last_operations_) / passed : 0;
   if (!terminal_ && status.now < next_line_) return;
-  const std::string line = fmt::format("{:5.1f} s of {}  {}  {} ok  {} fail  {} unknown  {:.0f} operations/s",
-                                       in_seconds(status.now), to_text(time_limit_), status.phase, status.ok, status.fail,
-                                       status.info, rate);
+  const std::string line =
+      fmt::format("{:5.1f} s of {}  {}  {} ok  {} fail  {} unknown  {:.0f} operations/s", in_seconds(status.now),
+                  to_text(time_limit_), status.phase, status.ok, status.fail, status.info, rate);
   if (terminal_) {
     fmt::print(stderr, "\r\033[K{}", line);
   } else {

@@ -41,7 +41,8 @@ int report(const Report& command) {
   } else {
     const RunInfo info = read_run_info(folder);
     const RunResults results = read_results(folder);
-    write_file(folder / "report.html", report_html(info, results, read_history(folder / "history.jsonl").history, folder));
+    write_file(folder / "report.html",
+               report_html(info, results, read_history(folder / "history.jsonl").history, folder));
     card = run_card(info, results, folder, style);
     coloured = run_card(info, results, folder, {.colour = true});
     typed = repeat_command(info);
@@ -55,7 +56,8 @@ int report(const Report& command) {
 
 void add_report(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<Report>();
-  CLI::App* const sub = app.add_subcommand("report", "Show a run's or an audit's report card again and write its page anew");
+  CLI::App* const sub =
+      app.add_subcommand("report", "Show a run's or an audit's report card again and write its page anew");
   sub->add_option("run", command->subject, "latest, a run's folder, or its name")->capture_default_str();
   sub->add_option("--svg", command->picture, "Also write the card as a picture to this file");
   sub->add_option("--store", command->store, "Folder of runs")->capture_default_str();

@@ -56,7 +56,8 @@ void add_run(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<Run>();
   CLI::App* const run = app.add_subcommand("run", "Run one workload against one system, with or without faults");
   command->options.add_to(*run);
-  run->add_option("--faults,--nemesis", command->options.faults, "Faults, separated by commas; none: no fault")->delimiter(',');
+  run->add_option("--faults,--nemesis", command->options.faults, "Faults, separated by commas; none: no fault")
+      ->delimiter(',');
   run->add_option("--test-count", command->test_count, "So many runs, each with the next seed")->capture_default_str();
   run->footer(kHelp);
   run->callback([command, &exit_code] { exit_code = run_all(*command); });

@@ -87,9 +87,12 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("subject", subject, "A system (redis-setpx-lua) or a scenario (L05); `holdfast list` shows them")
       ->required();
   command.add_option("-w,--workload", workload, "What the clients do")->capture_default_str();
-  command.add_option("--time,--time-limit", time_limit, "How long the clients work: 30s, 2m; a plain number is seconds");
-  command.add_option("--seed", seed, "Number that fixes what clients and nemesis draw (default: by chance, and printed)");
-  command.add_option("--concurrency", concurrency, "Clients, each a process on its own node; 2n: twice the server nodes");
+  command.add_option("--time,--time-limit", time_limit,
+                     "How long the clients work: 30s, 2m; a plain number is seconds");
+  command.add_option("--seed", seed,
+                     "Number that fixes what clients and nemesis draw (default: by chance, and printed)");
+  command.add_option("--concurrency", concurrency,
+                     "Clients, each a process on its own node; 2n: twice the server nodes");
   command.add_option("--lease", lease, "Lease of a lock (600ms)");
   command.add_option("--hold", hold, "Length of the critical section (60ms)");
   command.add_option("--wait", wait, "How long a client keeps trying for a lock (1500ms)");
@@ -100,7 +103,8 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--nodes", nodes, "Hosts to use over SSH instead of local nodes: a,b,c")->delimiter(',');
   command.add_option("--nodes-file", nodes_file, "The same, one host per line");
   command.add_option("--ssh-config", ssh_config, "An OpenSSH configuration instead of ~/.ssh/config");
-  command.add_option("--connect-timeout", connect_limit, "How long a host may take to let us in")->capture_default_str();
+  command.add_option("--connect-timeout", connect_limit, "How long a host may take to let us in")
+      ->capture_default_str();
   command.add_option("--store", store, "Folder for runs")->capture_default_str();
   command.add_flag("-v,--verbose", verbose, "Log to the terminal, too");
 }

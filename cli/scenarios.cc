@@ -46,15 +46,22 @@ const std::array kScenarios = {
              .system = "redis-setpx-lua-fenced",
              .summary = "the same pause, but the resource refuses the old holder's fencing token",
              .faults = {"pause:holder@reading"},
-             .expected = {{"service", "held"}, {"clients", "BROKEN"}, {"resource", "held"}, {"ownership", "held"}, {"token-order", "held"}}},
+             .expected = {{"service", "held"},
+                          {"clients", "BROKEN"},
+                          {"resource", "held"},
+                          {"ownership", "held"},
+                          {"token-order", "held"}}},
 };
 
 }  // namespace
 
-std::span<const Scenario> scenarios() { return kScenarios; }
+std::span<const Scenario> scenarios() {
+  return kScenarios;
+}
 
 const Scenario* find_scenario(std::string_view id) {
-  const auto* const found = std::find_if(kScenarios.begin(), kScenarios.end(), [&](const Scenario& row) { return row.id == id; });
+  const auto* const found =
+      std::find_if(kScenarios.begin(), kScenarios.end(), [&](const Scenario& row) { return row.id == id; });
   return found == kScenarios.end() ? nullptr : found;
 }
 

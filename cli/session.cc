@@ -31,8 +31,9 @@ namespace fs = std::filesystem;
 
 std::unique_ptr<Cluster> make_cluster(const RunRequest& request) {
   if (request.nodes.empty()) {
-    return std::make_unique<LocalCluster>(LocalClusterOptions{
-        .servers = request.system->server_nodes, .clients = request.concurrency, .program_folder = our_program_folder()});
+    return std::make_unique<LocalCluster>(LocalClusterOptions{.servers = request.system->server_nodes,
+                                                              .clients = request.concurrency,
+                                                              .program_folder = our_program_folder()});
   }
   return std::make_unique<SshCluster>(
       SshOptions{.nodes = request.nodes,
@@ -62,7 +63,9 @@ RunInfo run_info(const RunRequest& request) {
   info.argv = request.argv;
   info.seed = request.seed;
   info.versions = {{"holdfast", kVersion}};
-  const auto milliseconds = [](Time time) { return std::chrono::duration_cast<std::chrono::milliseconds>(time).count(); };
+  const auto milliseconds = [](Time time) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  };
   info.options = {{"time_limit_ms", milliseconds(request.time_limit)},
                   {"lease_ms", milliseconds(request.lease)},
                   {"hold_ms", milliseconds(request.hold)},
@@ -118,14 +121,14 @@ std::atomic<bool>& interrupted() {
 // Ctrl-C once: heal, fetch logs, judge what there is. Twice: the default, which the kernel makes clean enough.
 void on_interrupt(int /*signal*/) {
   interrupted() = true;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_DFL;
   ::sigaction(SIGINT, &action, nullptr);
 }
 
 void watch_for_interrupts() {
   interrupted() = false;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
@@ -149,7 +152,8 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
   Workload workload = find_workload(request.workload).make(workload_options(request));
   std::unique_ptr<Nemesis> nemesis;
   if (!request.faults.empty()) {
-    nemesis = make_nemesis(request.faults, {.seed = request.seed, .leases = request.system->leases, .lease = request.lease});
+    nemesis =
+        make_nemesis(request.faults, {.seed = request.seed, .leases = request.system->leases, .lease = request.lease});
   }
   Recorder recorder(folder.history_file());
   std::exception_ptr failure;
@@ -176,8 +180,8 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::vector<PropertyResult> judge_history(const History& history, const WorkloadEntry& workload, const WorkloadOptions& options,
-                                          Validity& validity) {
+std::vector<PropertyResult> judge_history(const History& history, const WorkloadEntry& workload,
+                                          const WorkloadOptions& options, Validity& validity) {
   const std::vector<Judgement> judgements = judge(history, workload.make(options).checkers);
   validity = overall(judgements);
   std::vector<PropertyResult> properties;
@@ -189,7 +193,9 @@ std::vector<PropertyResult> judge_history(const History& history, const Workload
 
 }  // namespace
 
-fs::path our_program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+fs::path our_program_folder() {
+  return fs::read_symlink("/proc/self/exe").parent_path();
+}
 
 int exit_code_of(Validity validity) {
   switch (validity) {
@@ -262,9 +268,10 @@ RunOutcome execute(const RunRequest& request) {
   }
   for (const FaultPlan& plan : request.faults) {
     if (request.nodes.empty() && find_fault(plan.fault).needs_own_clock) {
-      throw UsageError(fmt::format("fault {}: local nodes share this machine's clock, which Holdfast never sets; give hosts "
-                                   "with a clock of their own by --nodes",
-                                   plan.fault));
+      throw UsageError(
+          fmt::format("fault {}: local nodes share this machine's clock, which Holdfast never sets; give hosts "
+                      "with a clock of their own by --nodes",
+                      plan.fault));
     }
   }
   RunFolder folder = RunFolder::create(request.store, run_info(request));
@@ -277,15 +284,14 @@ RunOutcome execute(const RunRequest& request) {
     log(LogLevel::error, "", error.what());
     crashed = error.what();
   }
-  RunOutcome outcome;
-  if (fs::exists(folder.history_file())) {
-    outcome = check_run(folder.path());
-  } else {
-    outcome.folder = folder.path();
-    outcome.info = folder.info();
+  RunOutcome outcome{.folder = folder.path(), .info = folder.info(), .results = {}, .crashed = crashed};
+  try {
+    if (fs::exists(folder.history_file())) outcome = check_run(folder.path());
+    outcome.crashed = crashed;
+    write_index(request.store);
+  } catch (const Error& error) {  // a full disk takes no report either; the first trouble is the one to tell
+    if (outcome.crashed.empty()) outcome.crashed = error.what();
   }
-  outcome.crashed = crashed;
-  write_index(request.store);
   close_log();
   return outcome;
 }

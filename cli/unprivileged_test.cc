@@ -21,7 +21,8 @@ class UnprivilegedTest : public testing::Test {
   }
   Ran run_as_nobody(std::vector<std::string> arguments) const {
     std::vector<std::string> argv;
-    if (::geteuid() == 0) argv = {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"};
+    if (::geteuid() == 0)
+      argv = {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"};
     argv.push_back(holdfast_program());
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     return run_program(argv, folder_.path());

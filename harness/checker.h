@@ -17,18 +17,18 @@ enum class Validity : std::uint8_t { valid, unknown, invalid };  // worse is gre
 std::string_view to_string(Validity validity);
 
 struct Finding {
-  std::string kind;     // stable and short, e.g. "believed-hold-overlap"
-  std::string because;  // one sentence that a stranger understands
+  std::string kind;                   // stable and short, e.g. "believed-hold-overlap"
+  std::string because;                // one sentence that a stranger understands
   std::vector<std::uint64_t> events;  // indices of the events that prove it, in order
-  Value detail;         // numbers behind the sentence: {"overlap_ms":…, "key":…, …}
+  Value detail;                       // numbers behind the sentence: {"overlap_ms":…, "key":…, …}
 };
 
 struct Verdict {
   Validity validity = Validity::valid;
-  bool applicable = true;      // false: the history has nothing that this property speaks of (no tokens, say)
-  std::uint64_t exposures = 0; // how often the property was put to the test; 0 makes the verdict unknown
-  std::string exposure;        // what was counted: "holds whose holder was paused"
-  std::string reason;          // for unknown: why
+  bool applicable = true;       // false: the history has nothing that this property speaks of (no tokens, say)
+  std::uint64_t exposures = 0;  // how often the property was put to the test; 0 makes the verdict unknown
+  std::string exposure;         // what was counted: "holds whose holder was paused"
+  std::string reason;           // for unknown: why
   std::vector<Finding> findings;
   Value detail;
 };

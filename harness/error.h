@@ -28,6 +28,5 @@ class UsageError : public Error {
 }  // namespace holdfast
 
 // A broken invariant of ours. On in every build: the history is already on disk, so stopping loses nothing.
-#define HOLDFAST_CHECK(condition, why)                                               \
-  (static_cast<bool>(condition) ? static_cast<void>(0)                               \
-                                : ::holdfast::check_failed(#condition, __FILE__, __LINE__, why))
+#define HOLDFAST_CHECK(condition, why) \
+  (static_cast<bool>(condition) ? static_cast<void>(0) : ::holdfast::check_failed(#condition, __FILE__, __LINE__, why))

@@ -224,8 +224,12 @@ std::string to_json_line(const Event& event) {
   return line;
 }
 
+bool nested_too_deep(std::string_view json) {
+  return json.size() > kDeepest && shape_of(json, {}).depth > kDeepest;
+}
+
 Event parse_event(std::string_view line) {
-  if (line.size() > kDeepest && shape_of(line, {}).depth > kDeepest) {
+  if (nested_too_deep(line)) {
     throw Error(fmt::format("column 1: nested deeper than {} levels", kDeepest));
   }
   Value object;

@@ -23,7 +23,9 @@ std::string_view to_string(EventType type);
 
 // A logical client. One that met an unknown outcome is retired: its lane goes on as process + concurrency.
 enum class Process : std::int64_t { nemesis = -1 };
-constexpr std::int64_t number(Process process) { return static_cast<std::int64_t>(process); }
+constexpr std::int64_t number(Process process) {
+  return static_cast<std::int64_t>(process);
+}
 
 struct Event {
   std::uint64_t index = 0;
@@ -46,8 +48,10 @@ struct Event {
 //   exited    the client's operating-system process ended: from here on it believes nothing
 bool is_note(std::string_view f);
 
+// Nested deeper than we keep (200 levels): copying or printing such a value could overflow the stack.
+bool nested_too_deep(std::string_view json);
 void append_json_text(std::string& out, std::string_view text);  // quoted and escaped
-void append_json_line(std::string& out, const Event& event);  // no newline at the end
+void append_json_line(std::string& out, const Event& event);     // no newline at the end
 std::string to_json_line(const Event& event);
 Event parse_event(std::string_view line);  // throws Error: "column 17: ..." without the line number
 

@@ -47,9 +47,10 @@ struct Effect {
 class ActiveFault {
  public:
   virtual ~ActiveFault() = default;  // heals if heal() was not called; never throws
-  [[nodiscard]] virtual Value target() const = 0;    // {"process":7,"lane":2,"node":"c3"} | {"node":"n1"} | {"links":[["c1","n1"]]}
-  [[nodiscard]] virtual Effect effect() = 0;         // asked right after inject and again right before heal
-  virtual Effect heal() = 0;                         // idempotent
+  [[nodiscard]] virtual Value target()
+      const = 0;  // {"process":7,"lane":2,"node":"c3"} | {"node":"n1"} | {"links":[["c1","n1"]]}
+  [[nodiscard]] virtual Effect effect() = 0;  // asked right after inject and again right before heal
+  virtual Effect heal() = 0;                  // idempotent
 };
 
 class Fault {
@@ -64,14 +65,14 @@ class Fault {
 // A fault as the history tells it.
 struct FaultRecord {
   std::uint64_t id = 0;
-  std::string kind;    // "pause", "kill", "partition"
+  std::string kind;  // "pause", "kill", "partition"
   Time start{};
   Time end = Time::max();  // max: the history ends before it healed
   std::uint64_t start_event = 0;
   std::optional<std::uint64_t> end_event;
-  std::optional<Process> process;    // the client it hit
-  std::vector<std::string> nodes;    // the nodes it hit
-  bool server = false;               // it hit a server
+  std::optional<Process> process;  // the client it hit
+  std::vector<std::string> nodes;  // the nodes it hit
+  bool server = false;             // it hit a server
   bool effective = false;
   bool healed = false;
   Value target;

@@ -56,16 +56,16 @@ class Generator {
 using GeneratorPtr = std::unique_ptr<Generator>;
 
 // --- leaves
-GeneratorPtr repeat(Invocation operation);                                            // for ever
+GeneratorPtr repeat(Invocation operation);  // for ever
 GeneratorPtr from_function(std::function<Next(const Moment&)> function);
 // --- combinators
-GeneratorPtr mix(std::vector<std::pair<double, GeneratorPtr>> weighted, Rng rng);      // by weight; done when all are
-GeneratorPtr stagger(Time mean_gap, GeneratorPtr inner, Rng rng);    // 0 … 2 × mean_gap between operations of all lanes
-GeneratorPtr limit(std::size_t operations, GeneratorPtr inner);      // at most so many operations
-GeneratorPtr time_limit(Time length, GeneratorPtr inner);            // from the first question on
-GeneratorPtr phases(std::vector<GeneratorPtr> in_order);             // the next begins when every lane is done and idle
+GeneratorPtr mix(std::vector<std::pair<double, GeneratorPtr>> weighted, Rng rng);  // by weight; done when all are
+GeneratorPtr stagger(Time mean_gap, GeneratorPtr inner, Rng rng);  // 0 … 2 × mean_gap between operations of all lanes
+GeneratorPtr limit(std::size_t operations, GeneratorPtr inner);    // at most so many operations
+GeneratorPtr time_limit(Time length, GeneratorPtr inner);          // from the first question on
+GeneratorPtr phases(std::vector<GeneratorPtr> in_order);           // the next begins when every lane is done and idle
 GeneratorPtr reserve(std::vector<std::pair<std::size_t, GeneratorPtr>> counted, GeneratorPtr rest);  // lanes by number
-GeneratorPtr each_process(std::function<GeneratorPtr(const Moment&)> make);            // a fresh one per process
-GeneratorPtr until_ok(GeneratorPtr inner);                           // per process: done after its first ok
+GeneratorPtr each_process(std::function<GeneratorPtr(const Moment&)> make);  // a fresh one per process
+GeneratorPtr until_ok(GeneratorPtr inner);                                   // per process: done after its first ok
 
 }  // namespace holdfast

@@ -28,8 +28,8 @@ GuardedResource::GuardedResource(Node& node)
     const LineReader::Status status = reader.fill(process_->output());
     if (reader.next_line() == "ready") return;
     if (status != LineReader::Status::open) {
-      throw Error(fmt::format("{}: the guarded resource does not start on {}; see resource.log of that node", node.name(),
-                              address_));
+      throw Error(fmt::format("{}: the guarded resource does not start on {}; see resource.log of that node",
+                              node.name(), address_));
     }
   }
 }

@@ -32,9 +32,9 @@ struct Lane {
   std::uint64_t request = 0;  // id of the last request
   Invocation operation;
   Time due{};
-  bool finished = false;  // the generator has nothing more for this process
-  bool held = false;      // the nemesis wants it to stand still
-  bool paused = false;    // its process is stopped: its time does not run
+  bool finished = false;                       // the generator has nothing more for this process
+  bool held = false;                           // the nemesis wants it to stand still
+  bool paused = false;                         // its process is stopped: its time does not run
   std::optional<std::uint64_t> waits_at_step;  // request whose `continue` is due once it is no longer held
   unsigned failures = 0;                       // starts in a row that did not work
   std::uint64_t notes = 0;                     // since `notes_since`

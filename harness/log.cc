@@ -52,7 +52,8 @@ void set_verbose(bool verbose) {
 
 void log(LogLevel level, std::string_view node, std::string_view message) {
   const auto now = std::chrono::system_clock::now();
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
   const std::string_view name = kLevels.at(static_cast<std::size_t>(level));
   std::string line = fmt::format(R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}")",
                                  fmt::gmtime(std::chrono::system_clock::to_time_t(now)), milliseconds, name);

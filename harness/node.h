@@ -33,8 +33,8 @@ std::string to_string(const ExitStatus& status);  // "exit 3", "signal 9 (Killed
 class NodeProcess {
  public:
   virtual ~NodeProcess() = default;
-  virtual void signal(int signal_number) = 0;             // to the whole group; quiet when it is gone
-  [[nodiscard]] virtual ProcessState state() = 0;         // stopped only when every process of the group is
+  virtual void signal(int signal_number) = 0;      // to the whole group; quiet when it is gone
+  [[nodiscard]] virtual ProcessState state() = 0;  // stopped only when every process of the group is
   [[nodiscard]] virtual std::optional<ExitStatus> wait(std::chrono::milliseconds limit) = 0;
   // Non-blocking descriptors of ours to its standard input and output; -1 for a daemon. Owned by this object.
   [[nodiscard]] virtual int input() const = 0;
@@ -53,7 +53,7 @@ class Node {
   virtual ~Node() = default;
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual const std::string& address() const = 0;
-  [[nodiscard]] virtual std::string data_folder() const = 0;  // a folder of the node's own, empty at first
+  [[nodiscard]] virtual std::string data_folder() const = 0;     // a folder of the node's own, empty at first
   [[nodiscard]] virtual std::string program_folder() const = 0;  // where Holdfast's own client programs are
 
   virtual CommandResult run(const Command& command, std::chrono::milliseconds limit) = 0;

@@ -89,6 +89,7 @@ std::string request_line(std::uint64_t id, std::string_view f, std::string_view 
 }
 
 Message parse_message(std::string_view line) {
+  if (nested_too_deep(line)) return Garbage{"nested too deeply"};
   thread_local simdjson::ondemand::parser parser;
   thread_local std::string padded;
   padded.assign(line);

@@ -13,7 +13,8 @@ TEST(Protocol, RequestsAreOneLineOfJson) {
   EXPECT_EQ(request_line(7, "acquire", "L1", {{"hold", 12}}, {"setnx-done"}),
             "{\"id\":7,\"f\":\"acquire\",\"key\":\"L1\",\"value\":{\"hold\":12},\"stop_at\":[\"setnx-done\"]}\n");
   EXPECT_EQ(request_line(1, "noop", "", nullptr, {}), "{\"id\":1,\"f\":\"noop\"}\n");
-  EXPECT_EQ(Value::parse(request_line(1, "a\"b", "\n", "\x01", {})), (Value{{"id", 1}, {"f", "a\"b"}, {"key", "\n"}, {"value", "\x01"}}));
+  EXPECT_EQ(Value::parse(request_line(1, "a\"b", "\n", "\x01", {})),
+            (Value{{"id", 1}, {"f", "a\"b"}, {"key", "\n"}, {"value", "\x01"}}));
 }
 
 TEST(Protocol, RepliesKeepTheirValues) {
@@ -38,10 +39,17 @@ TEST(Protocol, NotesAreTold) {
 }
 
 TEST(Protocol, GarbageIsGarbage) {
-  for (const char* line : {"", "hello", "{", "[]", "7", R"({"id":1})", R"({"type":"ok"})", R"({"id":-1,"type":"ok"})",
-                           R"({"id":"x","type":"ok"})", R"({"id":1,"type":7})", R"({"id":1,"type":"ok","value":{"a":}})", "\xff\xfe"}) {
+  for (const char* line :
+       {"", "hello", "{", "[]", "7", R"({"id":1})", R"({"type":"ok"})", R"({"id":-1,"type":"ok"})",
+        R"({"id":"x","type":"ok"})", R"({"id":1,"type":7})", R"({"id":1,"type":"ok","value":{"a":}})", "\xff\xfe"}) {
     EXPECT_TRUE(std::holds_alternative<Garbage>(parse_message(line))) << line;
   }
+}
+
+TEST(Protocol, BottomlessValuesAreGarbage) {
+  const std::string line =
+      R"({"id":1,"type":"ok","value":)" + std::string(100000, '[') + std::string(100000, ']') + "}";
+  EXPECT_TRUE(std::holds_alternative<Garbage>(parse_message(line)));
 }
 
 struct Pipe {
@@ -52,7 +60,9 @@ struct Pipe {
     ::close(ends[0]);
     if (ends[1] >= 0) ::close(ends[1]);
   }
-  void put(const std::string& text) const { EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size())); }
+  void put(const std::string& text) const {
+    EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
   void end() { ::close(std::exchange(ends[1], -1)); }
   std::array<int, 2> ends{};
 };

@@ -67,7 +67,9 @@ void Recorder::close() {
   if (::close(descriptor) != 0 || !synced) throw system_error("cannot sync history " + file_.string());
 }
 
-Time Recorder::now() const { return std::chrono::steady_clock::now() - began_; }
+Time Recorder::now() const {
+  return std::chrono::steady_clock::now() - began_;
+}
 
 std::uint64_t Recorder::size() const {
   const std::lock_guard lock(mutex_);

@@ -26,7 +26,9 @@ class RecorderTest : public testing::Test {
   std::filesystem::path file_;
 };
 
-Event note(std::int64_t process) { return {.type = EventType::info, .process = Process{process}, .f = "step", .value = 1}; }
+Event note(std::int64_t process) {
+  return {.type = EventType::info, .process = Process{process}, .f = "step", .value = 1};
+}
 
 TEST_F(RecorderTest, ManyThreadsGetDenseIndicesInTheOrderOfTime) {
   Recorder recorder(file_);
@@ -77,7 +79,8 @@ TEST_F(RecorderTest, RefusesToWriteOverAHistory) {
 
 // A real full disk: a tiny file system in memory. What did not fit is kept and written once there is room again.
 TEST_F(RecorderTest, FullDiskLosesNothing) {
-  const std::filesystem::path disk = std::filesystem::temp_directory_path() / fmt::format("holdfast-disk-{}", ::getpid());
+  const std::filesystem::path disk =
+      std::filesystem::temp_directory_path() / fmt::format("holdfast-disk-{}", ::getpid());
   std::filesystem::create_directories(disk);
   if (::mount("none", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
     std::filesystem::remove(disk);

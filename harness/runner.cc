@@ -156,9 +156,7 @@ void Runner::set_paused(std::size_t lane, bool paused) {
 
 bool Runner::wait_for_new_client(std::size_t lane, Process old, milliseconds limit) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [&] {
-    return published_.at(lane).process != old && published_.at(lane).open;
-  });
+  return changed_.wait_for(lock, limit, [&] { return published_.at(lane).process != old && published_.at(lane).open; });
 }
 
 void Runner::wake() const {
@@ -363,7 +361,11 @@ bool Runner::handle_note(Lane& lane, const Note& note) {
     log(LogLevel::warning, lane.node->name(), "client sent an event of unknown kind: " + note.event);
     return true;
   }
-  Event event{.type = EventType::info, .process = lane.process, .f = note.event, .key = note.key, .value = note.value,
+  Event event{.type = EventType::info,
+              .process = lane.process,
+              .f = note.event,
+              .key = note.key,
+              .value = note.value,
               .node = lane.node->name()};
   const bool step = note.event == "step";
   if (step) {
@@ -392,8 +394,13 @@ void Runner::record(Lane& lane, Event& event) {
 void Runner::complete(Lane& lane, EventType type, Value value, Value error) {
   lane.state = Lane::State::idle;
   lane.due = Time{};
-  Event event{.type = type, .process = lane.process, .f = std::move(lane.operation.f), .key = std::move(lane.operation.key),
-              .value = std::move(value), .node = lane.node->name(), .error = std::move(error)};
+  Event event{.type = type,
+              .process = lane.process,
+              .f = std::move(lane.operation.f),
+              .key = std::move(lane.operation.key),
+              .value = std::move(value),
+              .node = lane.node->name(),
+              .error = std::move(error)};
   (type == EventType::ok ? status_.ok : type == EventType::fail ? status_.fail : status_.info)++;
   record(lane, event);
   if (type == EventType::info) retire(lane);
@@ -425,8 +432,12 @@ void Runner::dispatch(Lane& lane, Time now) {
     return;
   }
   lane.operation = std::move(next.operation);
-  Event invoke{.type = EventType::invoke, .process = lane.process, .f = lane.operation.f, .key = lane.operation.key,
-               .value = lane.operation.value, .node = lane.node->name()};
+  Event invoke{.type = EventType::invoke,
+               .process = lane.process,
+               .f = lane.operation.f,
+               .key = lane.operation.key,
+               .value = lane.operation.value,
+               .node = lane.node->name()};
   plan_.recorder.append(invoke);
   generator_->observe(moment(lane, invoke.time), invoke);
   std::vector<std::string> stop_at;
@@ -500,12 +511,12 @@ void Runner::open_all_clients() {
     return lane.state == Lane::State::idle || lane.state == Lane::State::given_up;
   };
   serve_until([&] { return interrupted() || std::all_of(lanes_.begin(), lanes_.end(), settled); });
-  const auto given_up = std::find_if(lanes_.begin(), lanes_.end(),
-                                     [](const Lane& lane) { return lane.state == Lane::State::given_up; });
+  const auto given_up =
+      std::find_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.state == Lane::State::given_up; });
   if (given_up != lanes_.end()) {
-    throw Error(fmt::format("{}: the client does not start ({} tries): {}; see nodes/{}/client-{}.log in the run's folder",
-                            given_up->node->name(), kStartTries, last_start_error_, given_up->node->name(),
-                            given_up->number));
+    throw Error(
+        fmt::format("{}: the client does not start ({} tries): {}; see nodes/{}/client-{}.log in the run's folder",
+                    given_up->node->name(), kStartTries, last_start_error_, given_up->node->name(), given_up->number));
   }
 }
 
@@ -563,9 +574,9 @@ void Runner::run_final_phase() {
   for (Lane& lane : lanes_) lane.finished = false;
   const Time limit = plan_.recorder.now() + plan_.workload.final_limit + plan_.operation_limit;
   serve_until([&] {
-    return interrupted() || plan_.recorder.now() > limit || std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
-             return lane.finished || lane.state == Lane::State::given_up;
-           });
+    return interrupted() || plan_.recorder.now() > limit ||
+           std::all_of(lanes_.begin(), lanes_.end(),
+                       [](const Lane& lane) { return lane.finished || lane.state == Lane::State::given_up; });
   });
 }
 
@@ -580,6 +591,8 @@ void Runner::run() {
 
 }  // namespace
 
-void run(const RunPlan& plan) { Runner(plan).run(); }
+void run(const RunPlan& plan) {
+  Runner(plan).run();
+}
 
 }  // namespace holdfast

@@ -16,10 +16,10 @@ struct WorkloadOptions {
   const SystemEntry* system = nullptr;
   std::uint64_t seed = 0;
   Time time_limit = std::chrono::seconds(10);
-  Time lease = std::chrono::milliseconds(600);   // of a lock
-  Time hold = std::chrono::milliseconds(60);     // how long the critical section takes
-  Time wait = std::chrono::milliseconds(1500);   // how long a client keeps trying before it rests
-  Time poll = std::chrono::milliseconds(15);     // between two attempts
+  Time lease = std::chrono::milliseconds(600);  // of a lock
+  Time hold = std::chrono::milliseconds(60);    // how long the critical section takes
+  Time wait = std::chrono::milliseconds(1500);  // how long a client keeps trying before it rests
+  Time poll = std::chrono::milliseconds(15);    // between two attempts
   std::size_t locks = 1;
   bool faults = false;  // a nemesis is at work: a promise that no fault put to the test is unknown
 };

@@ -27,8 +27,9 @@ double ahead(Node& node) {
 void shift(Node& node, int by) {
   const CommandResult result = node.run({{"date", "-s", fmt::format("{} seconds", by)}, {}}, seconds(5));
   if (result.ok()) return;
-  throw Error(fmt::format("{}: the clock cannot be set: {}; it takes root (CAP_SYS_TIME) on a host with a clock of its own",
-                          node.name(), result.errors.substr(0, result.errors.find('\n'))));
+  throw Error(
+      fmt::format("{}: the clock cannot be set: {}; it takes root (CAP_SYS_TIME) on a host with a clock of its own",
+                  node.name(), result.errors.substr(0, result.errors.find('\n'))));
 }
 
 class JumpedClock final : public ActiveFault {
@@ -36,7 +37,8 @@ class JumpedClock final : public ActiveFault {
   explicit JumpedClock(Node& node) : node_(node), before_(ahead(node)) {
     shift(node_, kJumpSeconds);
     dead_man_ = node_.start_daemon(
-        {{"sh", "-c", fmt::format("sleep {}; date -s '{} seconds ago'", kDeadManSeconds, kJumpSeconds)}, {}}, "/dev/null");
+        {{"sh", "-c", fmt::format("sleep {}; date -s '{} seconds ago'", kDeadManSeconds, kJumpSeconds)}, {}},
+        "/dev/null");
   }
   JumpedClock(const JumpedClock&) = delete;
   JumpedClock& operator=(const JumpedClock&) = delete;
@@ -80,6 +82,8 @@ class ClockFault final : public Fault {
 
 }  // namespace
 
-std::unique_ptr<Fault> make_clock(const std::string& /*target*/) { return std::make_unique<ClockFault>(); }
+std::unique_ptr<Fault> make_clock(const std::string& /*target*/) {
+  return std::make_unique<ClockFault>();
+}
 
 }  // namespace holdfast

@@ -78,13 +78,21 @@ TEST_F(FaultsTest, PausedHolderIsStoppedAndGoesOn) {
 }
 
 TEST_F(FaultsTest, DestructionAloneHeals) {
-  { const auto fault = make_pause("holder")->inject(*stage, 0, rng); }
+  {
+    const auto fault = make_pause("holder")->inject(*stage, 0, rng);
+  }
   EXPECT_EQ(stage->client(0).process->state(), ProcessState::running);
-  { const auto fault = make_pause("server")->inject(*stage, {}, rng); }
+  {
+    const auto fault = make_pause("server")->inject(*stage, {}, rng);
+  }
   EXPECT_TRUE(stage->server().ready(*stage->cluster().servers()[0]));
-  { const auto fault = make_kill("server")->inject(*stage, {}, rng); }
+  {
+    const auto fault = make_kill("server")->inject(*stage, {}, rng);
+  }
   EXPECT_TRUE(stage->server().ready(*stage->cluster().servers()[0]));
-  { const auto fault = make_partition("server")->inject(*stage, {}, rng); }
+  {
+    const auto fault = make_partition("server")->inject(*stage, {}, rng);
+  }
   EXPECT_TRUE(stage->client_reaches_server(0));
 }
 
@@ -144,6 +152,8 @@ TEST_F(FaultsTest, AClockThatCannotBeSetSaysSo) {
 }
 
 Event grant(Recorder& recorder, std::int64_t process) {
+  Event invoke{.type = EventType::invoke, .process = Process{process}, .f = "acquire", .key = "L1"};
+  recorder.append(invoke);
   Event event{.type = EventType::ok, .process = Process{process}, .f = "acquire", .key = "L1"};
   recorder.append(event);
   return event;
@@ -152,7 +162,8 @@ Event grant(Recorder& recorder, std::int64_t process) {
 // The schedule strikes at the event, holds the lane until the fault is in place, and heals soon after another client
 // was granted the lock.
 TEST_F(FaultsTest, ScheduleStrikesAtTheEventAndHealsAtTheNextGrant) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("holdfast-schedule-" + std::to_string(::getpid()));
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("holdfast-schedule-" + std::to_string(::getpid()));
   std::filesystem::remove(file);
   Recorder recorder(file);
   static const SystemEntry system{.name = "test"};
@@ -165,7 +176,8 @@ TEST_F(FaultsTest, ScheduleStrikesAtTheEventAndHealsAtTheNextGrant) {
   while (released != 0) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
   EXPECT_EQ(stage->client(0).process->state(), ProcessState::stopped);
   EXPECT_FALSE(nemesis->observe(1, grant(recorder, 1)));  // the lease of 100 s would keep it stopped
-  while (stage->client(0).process->state() != ProcessState::running) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  while (stage->client(0).process->state() != ProcessState::running)
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
   nemesis->finish();
   recorder.close();
   const std::vector<FaultRecord> records = fault_records(read_history(file).history);

@@ -88,7 +88,8 @@ void check_names(const std::vector<CutLink>& links, Cluster& cluster) {
     for (const std::string& name : {link.from, link.to}) {
       const auto named = [&](Node* node) { return node->name() == name; };
       if (std::none_of(nodes.begin(), nodes.end(), named)) {
-        throw UsageError(fmt::format("partition: there is no node \"{}\" in this cluster ({})", name, cluster.describe()));
+        throw UsageError(
+            fmt::format("partition: there is no node \"{}\" in this cluster ({})", name, cluster.describe()));
       }
     }
   }
@@ -129,7 +130,8 @@ class PartitionFault final : public Fault {
       std::vector<Node*> nodes = cluster.all();
       for (std::size_t i = nodes.size(); i > 1; --i) std::swap(nodes[i - 1], nodes[rng.below(i)]);
       for (std::size_t i = 0; i < nodes.size() / 2; ++i) {
-        for (std::size_t j = nodes.size() / 2; j < nodes.size(); ++j) cut_both_ways(links, nodes[i]->name(), nodes[j]->name());
+        for (std::size_t j = nodes.size() / 2; j < nodes.size(); ++j)
+          cut_both_ways(links, nodes[i]->name(), nodes[j]->name());
       }
     } else {
       return parse_links(target_);
@@ -150,7 +152,8 @@ std::vector<CutLink> parse_links(const std::string& text) {
     const std::string part = text.substr(start, end - start);
     const std::size_t at = part.find_first_of(">-");
     if (at == std::string::npos || at == 0 || at + 1 == part.size()) {
-      throw UsageError(fmt::format("partition: \"{}\" is no link; write a>b for one way, a-b for both, joined by +", part));
+      throw UsageError(
+          fmt::format("partition: \"{}\" is no link; write a>b for one way, a-b for both, joined by +", part));
     }
     const std::string from = part.substr(0, at);
     const std::string to = part.substr(at + 1);
@@ -161,6 +164,8 @@ std::vector<CutLink> parse_links(const std::string& text) {
   return links;
 }
 
-std::unique_ptr<Fault> make_partition(const std::string& target) { return std::make_unique<PartitionFault>(target); }
+std::unique_ptr<Fault> make_partition(const std::string& target) {
+  return std::make_unique<PartitionFault>(target);
+}
 
 }  // namespace holdfast

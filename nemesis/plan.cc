@@ -7,6 +7,7 @@
 
 #include "harness/error.h"
 #include "harness/nearest.h"
+#include "nemesis/partition.h"
 #include "nemesis/registry.h"
 
 namespace holdfast {
@@ -21,14 +22,16 @@ void set_trigger(FaultPlan& plan, std::string_view text, const SystemEntry& syst
   const std::string_view name = text.substr(0, text.find(':'));
   const auto* const found = std::find(kTriggers.begin(), kTriggers.end(), name);
   if (found == kTriggers.end()) {
-    throw UsageError(fmt::format("unknown trigger \"@{}\" of fault {}; {}", name, plan.fault, did_you_mean(name, kTriggers)));
+    throw UsageError(
+        fmt::format("unknown trigger \"@{}\" of fault {}; {}", name, plan.fault, did_you_mean(name, kTriggers)));
   }
   plan.when = static_cast<When>(found - kTriggers.begin());
   if (plan.when != When::step) return;
   plan.step = text.size() > name.size() ? text.substr(name.size() + 1) : "";
   if (std::find(system.steps.begin(), system.steps.end(), plan.step) != system.steps.end()) return;
   if (system.steps.empty()) {
-    throw UsageError(fmt::format("trigger \"@{}\": clients of {} announce no steps; use @acquired or @reading", text, system.name));
+    throw UsageError(
+        fmt::format("trigger \"@{}\": clients of {} announce no steps; use @acquired or @reading", text, system.name));
   }
   throw UsageError(
       fmt::format("unknown step \"{}\" of {}; {}", plan.step, system.name, did_you_mean(plan.step, system.steps)));
@@ -46,6 +49,7 @@ void set_target(FaultPlan& plan, std::string_view text, const FaultEntry& entry)
   }
   if (entry.takes_links && text.find_first_of(">-") != std::string_view::npos) {
     plan.target = text;
+    static_cast<void>(parse_links(plan.target));  // says what is wrong with it now, not in the middle of a run
     return;
   }
   throw UsageError(fmt::format("unknown target \"{}\" of fault {}; {}", text, entry.name, did_you_mean(text, names)));

@@ -31,7 +31,8 @@ TEST(FaultPlan, FillsInDefaults) {
   EXPECT_EQ(to_string(parse_fault_plan("kill:server", stepping_system())), "kill:server@acknowledged");
   EXPECT_EQ(to_string(parse_fault_plan("partition:halves", stepping_system())), "partition:halves@time");
   EXPECT_EQ(to_string(parse_fault_plan("partition:c1>n1+n1-c2", stepping_system())), "partition:c1>n1+n1-c2@time");
-  EXPECT_EQ(to_string(parse_fault_plan("kill:holder@step:setnx-done", stepping_system())), "kill:holder@step:setnx-done");
+  EXPECT_EQ(to_string(parse_fault_plan("kill:holder@step:setnx-done", stepping_system())),
+            "kill:holder@step:setnx-done");
 }
 
 TEST(FaultPlan, EveryRowOfTheTableCanBeTypedAndReadBack) {
@@ -45,7 +46,9 @@ TEST(FaultPlan, EveryRowOfTheTableCanBeTypedAndReadBack) {
   }
 }
 
-TEST(FaultPlan, NoneIsNoPlan) { EXPECT_TRUE(parse_fault_plans({"none"}, stepping_system()).empty()); }
+TEST(FaultPlan, NoneIsNoPlan) {
+  EXPECT_TRUE(parse_fault_plans({"none"}, stepping_system()).empty());
+}
 
 TEST(FaultPlan, SaysWhatItDoesNotKnow) {
   EXPECT_THAT(why_not("pauze"), HasSubstr("did you mean pause"));

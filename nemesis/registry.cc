@@ -45,7 +45,9 @@ const std::array kFaults = {
 
 }  // namespace
 
-std::span<const FaultEntry> faults() { return kFaults; }
+std::span<const FaultEntry> faults() {
+  return kFaults;
+}
 
 const FaultEntry& find_fault(std::string_view name) {
   std::vector<std::string_view> names;

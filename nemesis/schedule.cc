@@ -81,8 +81,9 @@ Schedule::Schedule(const std::vector<FaultPlan>& plans, const ScheduleOptions& o
     strike.plan = plans[i];
     strike.fault = find_fault(plans[i].fault).make(plans[i].target);
     strike.rng = rng.split("nemesis", i);
-    strike.ready = options.first + Time(static_cast<std::int64_t>(
-                                       strike.rng.below(static_cast<std::uint64_t>(options.gap.count() / 2 + 1))));
+    strike.ready =
+        options.first +
+        Time(static_cast<std::int64_t>(strike.rng.below(static_cast<std::uint64_t>(options.gap.count() / 2 + 1))));
     strikes_.push_back(std::move(strike));
   }
 }
@@ -119,7 +120,8 @@ std::vector<std::string> Schedule::steps_to_stop_at(std::string_view /*f*/) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> steps;
   for (const Strike& strike : strikes_) {
-    if (strike.plan.when == FaultPlan::When::step && may_strike(strike, recorder_->now())) steps.push_back(strike.plan.step);
+    if (strike.plan.when == FaultPlan::When::step && may_strike(strike, recorder_->now()))
+      steps.push_back(strike.plan.step);
   }
   return steps;
 }
@@ -154,7 +156,10 @@ Time Schedule::length(const FaultPlan& plan) const {
 }
 
 void Schedule::record(const Strike& strike, Value value) {
-  Event event{.type = EventType::info, .process = Process::nemesis, .f = strike.plan.fault, .key = strike.key,
+  Event event{.type = EventType::info,
+              .process = Process::nemesis,
+              .f = strike.plan.fault,
+              .key = strike.key,
               .value = std::move(value)};
   recorder_->append(event);
   recorder_->flush();
@@ -190,7 +195,8 @@ void Schedule::heal(Strike& strike) {
     value["error"] = error.what();
   }
   if (!value["healed"].get<bool>()) {
-    not_healed_.push_back(fmt::format("fault {} ({}) did not heal: {}", strike.id, to_string(strike.plan), value.dump()));
+    not_healed_.push_back(
+        fmt::format("fault {} ({}) did not heal: {}", strike.id, to_string(strike.plan), value.dump()));
   }
   record(strike, std::move(value));
   strike.active.reset();
@@ -230,8 +236,9 @@ void Schedule::work() {
         lock.lock();
         strike.state = Strike::State::waiting;
         strike.lane.reset();
-        strike.ready = recorder_->now() + options_.gap + Time(static_cast<std::int64_t>(strike.rng.below(
-                                                             static_cast<std::uint64_t>(options_.gap.count()))));
+        strike.ready =
+            recorder_->now() + options_.gap +
+            Time(static_cast<std::int64_t>(strike.rng.below(static_cast<std::uint64_t>(options_.gap.count()))));
         idle = false;
       }
     }
@@ -239,7 +246,8 @@ void Schedule::work() {
     if (stopping_) return;
     now = recorder_->now();
     const Time due = next_due();
-    changed_.wait_for(lock, due == Time::max() ? Time(std::chrono::hours(1)) : std::max(Time(milliseconds(1)), due - now));
+    changed_.wait_for(lock,
+                      due == Time::max() ? Time(std::chrono::hours(1)) : std::max(Time(milliseconds(1)), due - now));
   }
 }
 

@@ -34,8 +34,7 @@ LocalCluster::LocalCluster(const LocalClusterOptions& options) {
   std::vector<Fabric::Plug> plugs;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string address = fabric_->address_of(i + 1);
-    nodes_.push_back(
-        std::make_unique<LocalNode>(LocalNodeOptions{names[i], address, hosts, options.program_folder}));
+    nodes_.push_back(std::make_unique<LocalNode>(LocalNodeOptions{names[i], address, hosts, options.program_folder}));
     plugs.push_back({names[i], address, nodes_.back()->init()});
   }
   fabric_->plug_in(plugs);

@@ -20,7 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::string program_folder() { return HOLDFAST_PROGRAM_FOLDER; }
+std::string program_folder() {
+  return HOLDFAST_PROGRAM_FOLDER;
+}
 
 class LocalClusterTest : public testing::Test {
  protected:
@@ -65,7 +67,8 @@ TEST_F(LocalClusterTest, NodesFindEachOtherByName) {
       {{"redis-server", "--bind", server().address(), "--port", "7001", "--protected-mode", "no", "--save", ""}, {}},
       "/data/listener.log");
   const CommandResult answer = client(0).run(
-      {{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do redis-cli -h n1 -p 7001 ping | grep PONG && exit 0; done; exit 1"}, {}},
+      {{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do redis-cli -h n1 -p 7001 ping | grep PONG && exit 0; done; exit 1"},
+       {}},
       seconds(10));
   EXPECT_TRUE(answer.ok()) << answer.output << answer.errors;
 }
@@ -138,7 +141,8 @@ TEST_F(LocalClusterTest, CutsAreDirectedCountedAndHeal) {
 }
 
 TEST_F(LocalClusterTest, FilesGoInAndOut) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("holdfast-test-" + std::to_string(::getpid()));
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("holdfast-test-" + std::to_string(::getpid()));
   std::ofstream(file) << "payload";
   server().upload(file, "/data/payload");
   EXPECT_EQ(output(server(), "cat /data/payload"), "payload");

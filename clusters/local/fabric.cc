@@ -31,13 +31,16 @@ void ip_batch(const std::string& commands) {
 
 }  // namespace
 
-void Fabric::FreeContext::operator()(nft_ctx* context) const { ::nft_ctx_free(context); }
+void Fabric::FreeContext::operator()(nft_ctx* context) const {
+  ::nft_ctx_free(context);
+}
 
 Fabric::Fabric(unsigned number) : number_(number) {
-  ip_batch(fmt::format("link add hf{0} type bridge forward_delay 0 stp_state 0\n"
-                       "addr add {1}/24 dev hf{0}\n"
-                       "link set hf{0} up\n",
-                       number_, address_of(254)));
+  ip_batch(
+      fmt::format("link add hf{0} type bridge forward_delay 0 stp_state 0\n"
+                  "addr add {1}/24 dev hf{0}\n"
+                  "link set hf{0} up\n",
+                  number_, address_of(254)));
 }
 
 Fabric::~Fabric() {
@@ -49,7 +52,9 @@ Fabric::~Fabric() {
   }
 }
 
-std::string Fabric::address_of(std::size_t host) const { return fmt::format("10.99.{}.{}", number_, host); }
+std::string Fabric::address_of(std::size_t host) const {
+  return fmt::format("10.99.{}.{}", number_, host);
+}
 
 void Fabric::plug_in(const std::vector<Plug>& plugs) {
   std::string commands;
@@ -68,7 +73,8 @@ std::string Fabric::nft(const std::string& commands) {
     ::nft_ctx_buffer_output(rules_.get());
     ::nft_ctx_buffer_error(rules_.get());
     // Before any rule that accepts established connections could let a "cut" connection live on.
-    nft(fmt::format("add table bridge holdfast{0}\n"
+    nft(
+        fmt::format("add table bridge holdfast{0}\n"
                     "add counter bridge holdfast{0} dropped\n"
                     "add set bridge holdfast{0} cut {{ type ipv4_addr . ipv4_addr; }}\n"
                     "add chain bridge holdfast{0} forward {{ type filter hook forward priority -300; }}\n"

@@ -102,8 +102,9 @@ char thread_state(const std::filesystem::path& stat, pid_t group) {
 }
 
 std::string group_state(pid_t group) {
-  bool found = false;
+  bool stopped = false;
   bool running = false;
+  bool waiting = false;
   std::error_code gone;  // processes end while we look
   for (const auto& process : std::filesystem::directory_iterator("/proc", gone)) {
     const std::string name = process.path().filename();
@@ -112,12 +113,15 @@ std::string group_state(pid_t group) {
       const char state = thread_state(thread.path() / "stat", group);
       if (state == '\0') break;
       if (state == 'X' || state == 'Z') continue;
-      found = true;
-      running = running || (state != 'T' && state != 't');
+      // D waits in the kernel, as a parent does for its vforked child; once the signal is sent it cannot come back from
+      // there to run a single instruction, so it neither shows that the group runs nor that it is stopped.
+      stopped = stopped || state == 'T' || state == 't';
+      running = running || (state != 'T' && state != 't' && state != 'D');
+      waiting = waiting || state == 'D';
     }
   }
-  if (!found) return "gone";
-  return running ? "running" : "stopped";
+  if (running || (waiting && !stopped)) return "running";
+  return stopped ? "stopped" : "gone";
 }
 
 void serve(int control, const Packet& packet) {

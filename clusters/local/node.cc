@@ -54,7 +54,8 @@ struct Pipe {
   ::close_range(static_cast<unsigned>(control) + 1, ~0U, 0);
   if (!receive_packet(control, true)) ::_exit(0);
   // The clock, the kernel's modules and the power button are the machine's, not a node's.
-  for (const int capability : {CAP_SYS_TIME, CAP_SYS_MODULE, CAP_SYS_BOOT}) ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  for (const int capability : {CAP_SYS_TIME, CAP_SYS_MODULE, CAP_SYS_BOOT})
+    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   try {
     ::sethostname(options.name.c_str(), options.name.size());
     bring_up("lo");
@@ -123,7 +124,9 @@ LocalNode::~LocalNode() {
   ::close(control_);
 }
 
-void LocalNode::begin_start() { send_packet(control_, nlohmann::json::object()); }
+void LocalNode::begin_start() {
+  send_packet(control_, nlohmann::json::object());
+}
 
 void LocalNode::finish_start() {
   const std::optional<Packet> packet = receive_packet(control_, true);
@@ -133,12 +136,20 @@ void LocalNode::finish_start() {
   }
 }
 
-void LocalNode::begin_stop() { ::kill(init_, SIGKILL); }
+void LocalNode::begin_stop() {
+  ::kill(init_, SIGKILL);
+}
 
-std::string LocalNode::data_folder() const { return kDataFolder; }
-std::string LocalNode::program_folder() const { return kProgramFolder; }
+std::string LocalNode::data_folder() const {
+  return kDataFolder;
+}
+std::string LocalNode::program_folder() const {
+  return kProgramFolder;
+}
 
-void LocalNode::note_exit(const Packet& packet) { exits_[packet.message.at("exited")] = packet.message.at("status"); }
+void LocalNode::note_exit(const Packet& packet) {
+  exits_[packet.message.at("exited")] = packet.message.at("status");
+}
 
 Packet LocalNode::receive() {
   std::optional<Packet> packet = receive_packet(control_, true);
@@ -208,7 +219,8 @@ std::unique_ptr<NodeProcess> LocalNode::spawn(const Command& command, const std:
   const Started started = start(command, error_log, std::array{in.ends[0], out.ends[1]});
   ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
   ::fcntl(out.ends[0], F_SETFL, O_NONBLOCK);
-  return std::make_unique<LocalProcess>(*this, command.argv.front(), started.pid, started.pidfd, in.take(1), out.take(0));
+  return std::make_unique<LocalProcess>(*this, command.argv.front(), started.pid, started.pidfd, in.take(1),
+                                        out.take(0));
 }
 
 std::unique_ptr<NodeProcess> LocalNode::start_daemon(const Command& command, const std::string& log) {

@@ -29,7 +29,9 @@ LocalProcess::~LocalProcess() {
 
 // Through init, not by number from here: inside the node a number that was used up and given out again can at worst
 // be another process of the same node.
-void LocalProcess::signal(int signal_number) { node_.ask({{"signal", signal_number}, {"group", pid_}}); }
+void LocalProcess::signal(int signal_number) {
+  node_.ask({{"signal", signal_number}, {"group", pid_}});
+}
 
 ProcessState LocalProcess::state() {
   const Packet answer = node_.ask({{"state", pid_}});
@@ -51,6 +53,8 @@ void LocalProcess::close_input() {
   if (input_ >= 0) ::close(std::exchange(input_, -1));
 }
 
-std::string LocalProcess::describe() const { return fmt::format("{} (pid {} on {})", program_, pid_, node_.name()); }
+std::string LocalProcess::describe() const {
+  return fmt::format("{} (pid {} on {})", program_, pid_, node_.name());
+}
 
 }  // namespace holdfast

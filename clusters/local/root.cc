@@ -33,7 +33,8 @@ void bind(const std::string& what, const std::string& where) {
   mount_or_throw(what, where, nullptr, MS_BIND | MS_REC, {});
 }
 
-// mount_setattr(2) adds the flag and keeps those that a user namespace may not clear; a remount would have to know them.
+// mount_setattr(2) adds the flag and keeps those that a user namespace may not clear; a remount would have to know
+// them.
 void make_read_only(const std::string& where) {
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_RDONLY;
@@ -68,7 +69,8 @@ void make_programs(const std::string& root, const std::string& program_folder) {
   bind_read_only(program_folder, root + kProgramFolder);
 }
 
-// The machine's /etc with a layer of the node's own on top: servers find their defaults, and what they change stays here.
+// The machine's /etc with a layer of the node's own on top: servers find their defaults, and what they change stays
+// here.
 void make_etc(const std::string& root, const RootOptions& options) {
   const std::string layer = root + "/.etc";
   for (const char* name : {"/upper", "/work"}) fs::create_directories(layer + name);
@@ -104,7 +106,8 @@ void make_devices(const std::string& root) {
 }
 
 void make_folders(const std::string& root) {
-  for (const char* name : {"/var/log", "/var/lib", "/var/cache", "/var/empty", "/run/sshd", "/root", "/home", "/data"}) {
+  for (const char* name :
+       {"/var/log", "/var/lib", "/var/cache", "/var/empty", "/run/sshd", "/root", "/home", "/data"}) {
     fs::create_directories(root + name);
   }
   fs::permissions(root + "/root", fs::perms::owner_all);

@@ -78,7 +78,9 @@ void enter_private_world() {
   entered = true;
 }
 
-bool in_user_namespace() { return user_namespace; }
+bool in_user_namespace() {
+  return user_namespace;
+}
 
 std::string private_world_obstacle() {
   std::array<int, 2> pipe{};

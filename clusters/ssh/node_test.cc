@@ -65,10 +65,14 @@ std::string receive(int descriptor, std::size_t size, milliseconds limit = secon
   return text;
 }
 
+ExitStatus end_of(NodeProcess& process) {
+  return process.wait(seconds(10)).value_or(ExitStatus{.code = -1, .signal = -1});
+}
+
 TEST_F(SshNodes, HasAFolderOfItsOwnThatGoesWithIt) {
   std::string top;
   {
-    SshNode node("node", options_);
+    const SshNode node("node", options_);
     EXPECT_EQ(node.name(), "node");
     EXPECT_EQ(node.address(), "127.0.0.1");
     top = std::filesystem::path(node.data_folder()).parent_path();
@@ -76,7 +80,7 @@ TEST_F(SshNodes, HasAFolderOfItsOwnThatGoesWithIt) {
     EXPECT_TRUE(std::filesystem::is_empty(node.data_folder()));
     EXPECT_TRUE(std::filesystem::is_empty(node.program_folder()));
     EXPECT_TRUE(std::filesystem::exists(top + "/controller"));
-    SshNode twin("node", options_);
+    const SshNode twin("node", options_);
     EXPECT_NE(twin.data_folder(), node.data_folder());
   }
   EXPECT_FALSE(std::filesystem::exists(top));
@@ -106,6 +110,7 @@ TEST_F(SshNodes, RunsCommandsFromManyThreads) {
   std::array<std::string, 10> outputs;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(outputs.size());
     for (std::size_t index = 0; index < outputs.size(); ++index)
       threads.emplace_back([&, index] { outputs[index] = shell(node, "printf " + std::to_string(index)); });
   }
@@ -121,16 +126,18 @@ TEST_F(SshNodes, DaemonIsPausedResumedAndKilledAsAGroup) {
   daemon->signal(SIGSTOP);
   EXPECT_TRUE(eventually([&] { return daemon->state() == ProcessState::stopped; }));
   EXPECT_FALSE(daemon->wait(milliseconds(0)).has_value());
+  const std::string top = std::filesystem::path(node.data_folder()).parent_path();
+  const std::string armed = fmt::format("pgrep -f '[h]oldfast-dead-man {}/controller .*-s CONT' | wc -l", top);
+  EXPECT_EQ(shell(node, armed), "1\n");
   daemon->signal(SIGCONT);
   EXPECT_TRUE(eventually([&] { return daemon->state() == ProcessState::running; }));
   daemon->signal(SIGSTOP);
   daemon->signal(SIGKILL);
-  const auto status = daemon->wait(seconds(10));
-  ASSERT_TRUE(status.has_value());
-  EXPECT_EQ(status->signal, SIGKILL);
+  const ExitStatus status = end_of(*daemon);
+  EXPECT_EQ(status.signal, SIGKILL);
   EXPECT_TRUE(eventually([&] { return daemon->state() == ProcessState::gone; }));
   daemon->signal(SIGTERM);  // quiet
-  EXPECT_EQ(shell(node, "pgrep -f '[h]oldfast-dead-man.*-s CONT' | wc -l"), "0\n");
+  EXPECT_EQ(shell(node, armed), "0\n");
 }
 
 TEST_F(SshNodes, AGroupWithOneRunningMemberIsNotStopped) {
@@ -160,10 +167,9 @@ TEST_F(SshNodes, DaemonTellsHowItEndedAndLogs) {
   const std::string log = node.data_folder() + "/a log";
   const auto daemon = node.start_daemon(
       {.argv = {"/bin/sh", "-c", "cat; echo \"$A\"; echo err >&2; exit 3"}, .environment = {"A=it's"}}, log);
-  const auto status = daemon->wait(seconds(10));
-  ASSERT_TRUE(status.has_value());
-  EXPECT_EQ(status->code, 3);
-  EXPECT_EQ(status->signal, 0);
+  const ExitStatus status = end_of(*daemon);
+  EXPECT_EQ(status.code, 3);
+  EXPECT_EQ(status.signal, 0);
   EXPECT_EQ(daemon->state(), ProcessState::gone);
   EXPECT_EQ(read_file(log), "it's\nerr\n");
 }
@@ -202,9 +208,8 @@ TEST_F(SshNodes, SpawnedProcessEchoesTenThousandLines) {
   EXPECT_TRUE(receive(process->output(), all.size()) == all);
   writer.join();
   process->close_input();
-  const auto status = process->wait(seconds(10));
-  ASSERT_TRUE(status.has_value());
-  EXPECT_EQ(status->code, 0);
+  const ExitStatus status = end_of(*process);
+  EXPECT_EQ(status.code, 0);
   EXPECT_EQ(receive(process->output(), 1), "");  // the end
 }
 
@@ -228,16 +233,14 @@ TEST_F(SshNodes, SpawnedProcessTellsHowItEndedAndLogsItsErrors) {
   write_file(log, "before\n");
   const auto process =
       node.spawn({.argv = {"/bin/sh", "-c", "echo out; echo err >&2; exit 5"}, .environment = {}}, log);
-  const auto status = process->wait(seconds(10));
-  ASSERT_TRUE(status.has_value());
-  EXPECT_EQ(status->code, 5);
+  const ExitStatus status = end_of(*process);
+  EXPECT_EQ(status.code, 5);
   EXPECT_EQ(receive(process->output(), 100), "out\n");
   EXPECT_EQ(read_file(log), "before\nerr\n");
   const auto killed = node.spawn({.argv = {"cat"}, .environment = {}}, log);
   killed->signal(SIGKILL);
-  const auto how = killed->wait(seconds(10));
-  ASSERT_TRUE(how.has_value());
-  EXPECT_EQ(how->signal, SIGKILL);
+  const ExitStatus how = end_of(*killed);
+  EXPECT_EQ(how.signal, SIGKILL);
 }
 
 TEST_F(SshNodes, PausedSpawnedProcessIsSilentUntilItIsResumed) {
@@ -271,7 +274,7 @@ TEST_F(SshNodes, DestructionEndsWhatIgnoresEverything) {
   int group = 0;
   {
     const auto process = node.spawn(stubborn, node.data_folder() + "/errors");
-    std::string text = receive(process->output(), 2);
+    const std::string text = receive(process->output(), 2);
     group = std::stoi(text);
     EXPECT_EQ(kill(-group, 0), 0);
   }
@@ -286,9 +289,8 @@ TEST_F(SshNodes, BrokenConnectionEndsASpawnedProcessForUs) {
                                   node.data_folder() + "/errors");
   const std::string server = receive(process->output(), 2);
   ASSERT_EQ(kill(std::stoi(server), SIGKILL), 0);
-  const auto status = process->wait(seconds(10));
-  ASSERT_TRUE(status.has_value());
-  EXPECT_EQ(status->code, 255);
+  const ExitStatus status = end_of(*process);
+  EXPECT_EQ(status.code, 255);
   EXPECT_EQ(receive(process->output(), 1), "");
   EXPECT_TRUE(eventually([&] { return process->state() == ProcessState::gone; }));  // its input ended
 }

@@ -31,16 +31,11 @@ class Redis final : public Server {
                               endpoint(node)));
     }
     node.must_run({{"mkdir", "-p", folder(node)}, {}}, seconds(5));
-    auto process = node.start_daemon({{"redis-server",
-                                       "--bind", node.address(),
-                                       "--port", std::to_string(kPort),
-                                       "--dir", folder(node),
-                                       "--protected-mode", "no",
-                                       "--appendonly", "yes",
-                                       "--appendfsync", "always",
-                                       "--save", ""},
-                                      {}},
-                                     log(node));
+    auto process = node.start_daemon(
+        {{"redis-server", "--bind", node.address(), "--port", std::to_string(kPort), "--dir", folder(node),
+          "--protected-mode", "no", "--appendonly", "yes", "--appendfsync", "always", "--save", ""},
+         {}},
+        log(node));
     const auto deadline = std::chrono::steady_clock::now() + seconds(20);
     while (!ready(node)) {
       if (process->state() == ProcessState::gone) throw Error(last_words(node));
@@ -105,8 +100,9 @@ class Redis final : public Server {
 
   // Why it would not start, in its own words: the cause stands one line above the complaint that ends it.
   static std::string last_words(Node& node) {
-    const CommandResult tail =
-        node.run({{"sh", "-c", "grep -aE 'rror|ailed|Could not|ddress' \"$1\" | tail -n 2 | head -n 1", "sh", log(node)}, {}}, seconds(5));
+    const CommandResult tail = node.run(
+        {{"sh", "-c", "grep -aE 'rror|ailed|Could not|ddress' \"$1\" | tail -n 2 | head -n 1", "sh", log(node)}, {}},
+        seconds(5));
     std::string said = tail.output.empty() ? "it left no message" : tail.output;
     while (!said.empty() && said.back() == '\n') said.pop_back();
     return fmt::format("{}: redis-server ended at once on port {}: {}; see {} on the node", node.name(), kPort, said,
@@ -119,6 +115,8 @@ class Redis final : public Server {
 
 }  // namespace
 
-std::unique_ptr<Server> make_redis() { return std::make_unique<Redis>(); }
+std::unique_ptr<Server> make_redis() {
+  return std::make_unique<Redis>();
+}
 
 }  // namespace holdfast

@@ -71,7 +71,8 @@ TEST_F(RedisTest, ATakenPortIsNamed) {
   first->stop(node());
   // A listener that is no redis-server: found out from what redis-server itself says.
   const auto resource = node().start_daemon(
-      {{node().program_folder() + "/holdfast-resource", "--listen", node().address() + ":6379"}, {}}, "/data/other.log");
+      {{node().program_folder() + "/holdfast-resource", "--listen", node().address() + ":6379"}, {}},
+      "/data/other.log");
   node().must_run({{"sh", "-c", "until grep -q ready /data/other.log; do :; done"}, {}}, seconds(5));
   EXPECT_THAT(why_not(*second, node()), testing::AllOf(testing::HasSubstr("n1"), testing::HasSubstr("6379"),
                                                        testing::HasSubstr("already in use")));

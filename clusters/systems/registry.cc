@@ -35,12 +35,16 @@ SystemEntry with_tokens(SystemEntry entry) {
 
 const std::array kSystems = {
     without_leases(redis_lock("redis-setnx", "SETNX to lock, DEL to unlock, no time limit", "setnx")),
-    redis_lock("redis-setnx-expire", "SETNX, then PEXPIRE as a second command; DEL to unlock", "setnx-expire", {"setnx-done"}),
+    redis_lock("redis-setnx-expire", "SETNX, then PEXPIRE as a second command; DEL to unlock", "setnx-expire",
+               {"setnx-done"}),
     redis_lock("redis-setpx-del", "SET NX PX; unlocked by a plain DEL, whoever holds it", "setpx-del"),
-    redis_lock("redis-setpx-getdel", "SET NX PX with an owner; unlocked by GET, compare, DEL", "setpx-getdel", {"get-done"}),
+    redis_lock("redis-setpx-getdel", "SET NX PX with an owner; unlocked by GET, compare, DEL", "setpx-getdel",
+               {"get-done"}),
     redis_lock("redis-setpx-lua", "SET NX PX with an owner; unlocked by compare-and-delete in Lua", "setpx-lua"),
-    redis_lock("redis-setpx-lua-watchdog", "redis-setpx-lua that renews its lease every third of it", "setpx-lua-watchdog"),
-    with_tokens(redis_lock("redis-setpx-lua-fenced", "redis-setpx-lua with a fencing token that the resource checks", "setpx-lua-fenced")),
+    redis_lock("redis-setpx-lua-watchdog", "redis-setpx-lua that renews its lease every third of it",
+               "setpx-lua-watchdog"),
+    with_tokens(redis_lock("redis-setpx-lua-fenced", "redis-setpx-lua with a fencing token that the resource checks",
+                           "setpx-lua-fenced")),
     SystemEntry{.name = "redis-register",
                 .summary = "GET and SET of plain keys on one server",
                 .leases = false,
@@ -52,7 +56,9 @@ const std::array kSystems = {
 
 }  // namespace
 
-std::span<const SystemEntry> systems() { return kSystems; }
+std::span<const SystemEntry> systems() {
+  return kSystems;
+}
 
 const SystemEntry& find_system(std::string_view name) {
   std::vector<std::string_view> names;
