@@ -141,18 +141,16 @@ int lab(const Lab& command) {
 
 void add_lab(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<Lab>();
-  CLI::App* const sub =
-      app.add_subcommand("lab", "Make local nodes with a real sshd each and run a command among them");
+  CLI::App* const sub = app.add_subcommand("lab", "Make local nodes with a real sshd each and run COMMAND… among them");
   sub->add_option("--nodes", command->nodes, "How many: n1, n2, …")->capture_default_str();
-  sub->add_option("command", command->command, "The command; {config} in it becomes the nodes' ssh configuration")
-      ->required();
   sub->prefix_command();
   sub->footer(
+      "\nCOMMAND… is run among the nodes; {config} in it becomes the path of their ssh configuration.\n"
       "\nExample, a run over SSH with nothing but this machine:\n"
       "  holdfast lab --nodes 6 ./holdfast run L05 --nodes n1,n2,n3,n4,n5,n6 --ssh-config '{config}'");
   sub->callback([command, sub, &exit_code] {
-    const std::vector<std::string> rest = sub->remaining();
-    command->command.insert(command->command.end(), rest.begin(), rest.end());
+    command->command = sub->remaining();
+    if (command->command.empty()) throw UsageError("lab: no command given; see holdfast lab --help");
     exit_code = lab(*command);
   });
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -38,8 +39,10 @@ struct Streams {
 
 // In the new process, between fork and exec.
 [[noreturn]] void become(std::vector<std::string>& argv, std::vector<std::string>& environment, const Streams& streams,
-                         int report) {
+                         bool client, int report) {
   ::setsid();
+  const sched_param usual{};
+  ::sched_setscheduler(0, client ? SCHED_BATCH : SCHED_OTHER, &usual);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -72,7 +75,7 @@ void spawn(int control, const Packet& packet) {
   }
   if (packet.descriptors.size() == 3) streams.err = packet.descriptors[2];
   const pid_t child = ::fork();
-  if (child == 0) become(argv, environment, streams, report[1]);
+  if (child == 0) become(argv, environment, streams, packet.message.value("client", false), report[1]);
   ::close(report[1]);
   ::close(log_file);
   ::close(nothing);

@@ -177,11 +177,12 @@ std::optional<int> LocalNode::exit_of(pid_t pid, bool wait) {
   return exits_.at(pid);
 }
 
-LocalNode::Started LocalNode::start(const Command& command, const std::string& log, std::span<const int> descriptors) {
+LocalNode::Started LocalNode::start(const Command& command, const std::string& log, std::span<const int> descriptors,
+                                    bool client) {
   std::vector<std::string> environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                                           "HOME=/root", "LANG=C.UTF-8"};
   environment.insert(environment.end(), command.environment.begin(), command.environment.end());
-  Packet answer = ask({{"argv", command.argv}, {"env", environment}, {"log", log}}, descriptors);
+  Packet answer = ask({{"argv", command.argv}, {"env", environment}, {"log", log}, {"client", client}}, descriptors);
   if (answer.message.contains("errno")) {
     throw Error(fmt::format("{}: cannot start {}: {}", name(), answer.message.at("what").get<std::string>(),
                             std::strerror(answer.message.at("errno").get<int>())));
@@ -196,7 +197,7 @@ CommandResult LocalNode::run(const Command& command, std::chrono::milliseconds l
   CommandResult result;
   Started started{};
   try {
-    started = start(command, kDiscard, std::array{nothing, out.ends[1], err.ends[1]});
+    started = start(command, kDiscard, std::array{nothing, out.ends[1], err.ends[1]}, false);
   } catch (const Error& error) {
     ::close(nothing);
     return {.exit_status = 127, .timed_out = false, .output = {}, .errors = error.what()};
@@ -216,7 +217,7 @@ CommandResult LocalNode::run(const Command& command, std::chrono::milliseconds l
 std::unique_ptr<NodeProcess> LocalNode::spawn(const Command& command, const std::string& error_log) {
   Pipe in;
   Pipe out;
-  const Started started = start(command, error_log, std::array{in.ends[0], out.ends[1]});
+  const Started started = start(command, error_log, std::array{in.ends[0], out.ends[1]}, true);
   ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
   ::fcntl(out.ends[0], F_SETFL, O_NONBLOCK);
   return std::make_unique<LocalProcess>(*this, command.argv.front(), started.pid, started.pidfd, in.take(1),
@@ -224,7 +225,7 @@ std::unique_ptr<NodeProcess> LocalNode::spawn(const Command& command, const std:
 }
 
 std::unique_ptr<NodeProcess> LocalNode::start_daemon(const Command& command, const std::string& log) {
-  const Started started = start(command, log, {});
+  const Started started = start(command, log, {}, false);
   return std::make_unique<LocalProcess>(*this, command.argv.front(), started.pid, started.pidfd, -1, -1);
 }
 

@@ -57,7 +57,7 @@ class LocalNode final : public Node {
     pid_t pid;
     int pidfd;
   };
-  Started start(const Command& command, const std::string& log, std::span<const int> descriptors);
+  Started start(const Command& command, const std::string& log, std::span<const int> descriptors, bool client);
   [[nodiscard]] std::filesystem::path seen_from_here(const std::string& theirs) const;
 
   LocalNodeOptions options_;
