@@ -65,7 +65,7 @@ void log(LogLevel level, std::string_view node, std::string_view message) {
   append_json_text(line, message);
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
-  if (log.file.is_open()) log.file << line << "}" << std::endl;  // flushed: a killed controller must not lose it
+  if (log.file.is_open()) log.file << line << "}\n" << std::flush;  // a killed controller must not lose it
   if (log.verbose) fmt::print(stderr, "{} {}{}{}\n", name, node, node.empty() ? "" : ": ", message);
 }
 
