@@ -53,6 +53,7 @@ int audit_system(RunOptions options) {
     RunOutcome outcome = execute(request);
     if (!outcome.crashed.empty()) fmt::print(stderr, "holdfast: {}\n", outcome.crashed);
     audit.runs.push_back({column(cell), outcome.folder, outcome.info, outcome.results, outcome.crashed});
+    if (was_interrupted()) break;
   }
   folder.write("audit.json", audit_to_json_text(audit, folder.path()));
   folder.write("audit.html", audit_html(audit, folder.path()));

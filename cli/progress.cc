@@ -19,7 +19,8 @@ double in_seconds(Time time) {
 
 }  // namespace
 
-Progress::Progress(Time time_limit) : time_limit_(time_limit), terminal_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(Time time_limit)
+    : time_limit_(time_limit), terminal_(::isatty(STDERR_FILENO) == 1), next_line_(kLineEvery) {}
 
 Progress::~Progress() {
   if (terminal_) fmt::print(stderr, "\r\033[K");

@@ -21,7 +21,7 @@ class Progress {
  private:
   Time time_limit_;
   bool terminal_;
-  Time next_line_{};
+  Time next_line_;
   std::uint64_t last_operations_ = 0;
   Time last_time_{};
 };

@@ -46,6 +46,7 @@ int run_all(const Run& command) {
     if (!outcome.crashed.empty()) fmt::print(stderr, "holdfast: {}\n", outcome.crashed);
     std::fflush(stdout);
     code = worse_exit_code(code, outcome.exit_code());
+    if (was_interrupted()) break;
   }
   return code;
 }

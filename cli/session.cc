@@ -107,6 +107,8 @@ void fetch_logs(const RunRequest& request, Cluster& cluster, Server& server, con
   for (Node* node : cluster.servers()) {
     for (const std::string& file : server.logs(*node)) fetch(*node, file, run);
   }
+  Node& resource = cluster.resource();
+  fetch(resource, resource.data_folder() + "/resource.log", run);
   for (std::size_t lane = 0; lane < request.concurrency; ++lane) {
     Node& node = *cluster.clients()[lane % cluster.clients().size()];
     fetch(node, fmt::format("{}/client-{}.log", node.data_folder(), lane), run);
@@ -195,6 +197,10 @@ std::vector<PropertyResult> judge_history(const History& history, const Workload
 
 fs::path our_program_folder() {
   return fs::read_symlink("/proc/self/exe").parent_path();
+}
+
+bool was_interrupted() {
+  return interrupted();
 }
 
 int exit_code_of(Validity validity) {

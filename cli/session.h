@@ -59,6 +59,8 @@ int worse_exit_code(int a, int b);  // over several runs the worst news wins: 1 
 // The sentence on whether a scenario came out as it must; empty when nothing was expected.
 std::string expectation(const RunResults& results);
 
+[[nodiscard]] bool was_interrupted();  // Ctrl-C during the last run: no further one should be started
+
 std::filesystem::path our_program_folder();
 
 }  // namespace holdfast
