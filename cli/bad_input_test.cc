@@ -24,6 +24,10 @@ struct BadInput {
   std::vector<std::string> said;  // all of it, in the one line
 };
 
+void PrintTo(const BadInput& input, std::ostream* out) {
+  *out << input.name;
+}
+
 class BadInputTest : public testing::TestWithParam<BadInput> {};
 
 std::size_t lines(const std::string& text) {

@@ -8,6 +8,11 @@
 #include "clusters/local/world.h"
 
 namespace holdfast {
+
+void PrintTo(const Scenario& scenario, std::ostream* out) {
+  *out << scenario.id;
+}
+
 namespace {
 
 using testing::HasSubstr;

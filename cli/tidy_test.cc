@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 
 namespace holdfast {
@@ -52,27 +51,29 @@ std::vector<std::string> lines_of(const fs::path& file) {
 }
 
 TEST(Tidy, FoldersIncludeOnlyWhatTheyMay) {
-  static const std::regex include(R"re(#include "([a-z]+)/.*")re");
   ASSERT_GT(sources().size(), 50U);
   for (const fs::path& file : sources()) {
     const std::string from = fs::relative(file, source()).begin()->string();
     const bool test = file.filename().string().find("_test") != std::string::npos;
     for (const std::string& line : lines_of(file)) {
-      std::smatch match;
-      if (!std::regex_match(line, match, include) || match[1] == from) continue;
-      const bool fine = allowed().at(from).contains(match[1]) || (test && from != "adapters");
+      constexpr std::string_view kInclude = "#include \"";
+      if (!line.starts_with(kInclude) || line.find('/') == std::string::npos) continue;
+      const std::string to = line.substr(kInclude.size(), line.find('/') - kInclude.size());
+      const bool fine = to == from || allowed().at(from).contains(to) || (test && from != "adapters");
       EXPECT_TRUE(fine) << file << ": " << line;
     }
   }
 }
 
 TEST(Tidy, FilesStayShortAndFinished) {
-  static const std::regex unfinished(R"(\b(TO)DO\b|\b(FIX)ME\b|not[ ]implemented)");
+  // Put together here, so that this file does not find itself.
+  const std::vector<std::string> unfinished = {std::string("TO") + "DO", std::string("FIX") + "ME",
+                                               std::string("not ") + "implemented"};
   for (const fs::path& file : sources()) {
     const std::vector<std::string> lines = lines_of(file);
     EXPECT_LE(lines.size(), 600U) << file << " is too long: split it";
     for (const std::string& line : lines) {
-      EXPECT_FALSE(std::regex_search(line, unfinished)) << file << ": " << line;
+      for (const std::string& word : unfinished) EXPECT_THAT(line, testing::Not(testing::HasSubstr(word))) << file;
     }
   }
 }

@@ -4,19 +4,17 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <csignal>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "harness/error.h"
+#include "harness/exchange.h"
 #include "harness/guarded_resource.h"
 #include "harness/lane.h"
 #include "harness/log.h"
@@ -47,8 +45,10 @@ class Runner final : public Stage {
   Server& server() override { return plan_.server; }
   [[nodiscard]] std::size_t lanes() const override { return lanes_.size(); }
   ClientProcess client(std::size_t lane) override;
-  void set_paused(std::size_t lane, bool paused) override;
-  bool wait_for_new_client(std::size_t lane, Process old, milliseconds limit) override;
+  void set_paused(std::size_t lane, bool paused) override { exchange_.set_paused(lane, paused); }
+  bool wait_for_new_client(std::size_t lane, Process old, milliseconds limit) override {
+    return exchange_.wait_for_new_client(lane, old, limit);
+  }
 
  private:
   void open_all_clients();
@@ -78,7 +78,6 @@ class Runner final : public Stage {
     return {now, lane.number, lanes_.size(), lane.process};
   }
   void record(Lane& lane, Event& event);
-  void wake() const;
   void take_outside_news();
   void report_status(Time now);
   [[nodiscard]] bool interrupted() const { return plan_.interrupted != nullptr && plan_.interrupted->load(); }
@@ -88,27 +87,11 @@ class Runner final : public Stage {
   std::optional<GuardedResource> resource_;
   Generator* generator_ = nullptr;  // of the current phase; null: nobody is asked
   int epoll_;
-  int wakeup_;
   RunStatus status_;
   Time status_due_{};
   std::string last_start_error_;
 
-  std::mutex mutex_;  // what other threads may see (published_) and what they bring (released_, started_, pauses_)
-  std::condition_variable changed_;
-  struct Published {
-    std::shared_ptr<NodeProcess> client;
-    Process process{};
-    bool open = false;
-  };
-  std::vector<Published> published_;
-  std::vector<std::size_t> released_;
-  struct Started {
-    std::size_t lane;
-    std::shared_ptr<NodeProcess> client;
-    std::string error;
-  };
-  std::vector<Started> started_;
-  std::vector<std::pair<std::size_t, bool>> pauses_;
+  Exchange exchange_;
   std::vector<std::jthread> starters_;  // one per lane; assigning a new one joins the old
 };
 
@@ -116,14 +99,13 @@ Runner::Runner(const RunPlan& plan)
     : plan_(plan),
       lanes_(plan.concurrency),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wakeup_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      published_(plan.concurrency),
+      exchange_(plan.concurrency),
       starters_(plan.concurrency) {
-  if (epoll_ < 0 || wakeup_ < 0) throw system_error("epoll");
+  if (epoll_ < 0) throw system_error("epoll");
   epoll_event interest{};
   interest.events = EPOLLIN;
   interest.data.u64 = kWakeup;
-  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &interest);
+  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, exchange_.descriptor(), &interest);
   const auto nodes = plan.cluster.clients();
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].number = i;
@@ -133,59 +115,28 @@ Runner::Runner(const RunPlan& plan)
 }
 
 Runner::~Runner() {
-  starters_.clear();  // joins: a starter writes into started_
+  starters_.clear();  // joins: a starter uses the exchange
   for (Lane& lane : lanes_) lane.client.reset();
   ::close(epoll_);
-  ::close(wakeup_);
 }
 
 // ---- what other threads may ask
 
 ClientProcess Runner::client(std::size_t lane) {
-  const std::lock_guard lock(mutex_);
-  const Published& it = published_.at(lane);
-  return {it.client, it.process, lane, lanes_.at(lane).node};
-}
-
-void Runner::set_paused(std::size_t lane, bool paused) {
-  {
-    const std::lock_guard lock(mutex_);
-    pauses_.emplace_back(lane, paused);
-  }
-  wake();
-}
-
-bool Runner::wait_for_new_client(std::size_t lane, Process old, milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [&] { return published_.at(lane).process != old && published_.at(lane).open; });
-}
-
-void Runner::wake() const {
-  const std::uint64_t one = 1;
-  // A full counter is as good as a written one: the loop wakes up either way.
-  static_cast<void>(::write(wakeup_, &one, sizeof one));
+  Exchange::Seat seat = exchange_.seat(lane);
+  return {std::move(seat.client), seat.process, lane, lanes_.at(lane).node};
 }
 
 void Runner::take_outside_news() {
-  std::uint64_t count = 0;
-  static_cast<void>(::read(wakeup_, &count, sizeof count));
-  std::vector<std::size_t> released;
-  std::vector<Started> started;
-  std::vector<std::pair<std::size_t, bool>> pauses;
-  {
-    const std::lock_guard lock(mutex_);
-    released.swap(released_);
-    started.swap(started_);
-    pauses.swap(pauses_);
-  }
-  for (const auto& [number, paused] : pauses) {
+  Exchange::News news = exchange_.take();
+  for (const auto& [number, paused] : news.pauses) {
     Lane& lane = lanes_[number];
     if (lane.paused && !paused && lane.state == Lane::State::busy) {
       lane.due = plan_.recorder.now() + plan_.operation_limit;  // a full allowance from the moment it can work again
     }
     lane.paused = paused;
   }
-  for (const std::size_t number : released) {
+  for (const std::size_t number : news.released) {
     Lane& lane = lanes_[number];
     lane.held = false;
     if (lane.waits_at_step) {
@@ -193,13 +144,13 @@ void Runner::take_outside_news() {
       lane.waits_at_step.reset();
     }
   }
-  for (Started& news : started) {
-    Lane& lane = lanes_[news.lane];
-    if (news.client == nullptr) {
-      lose_client(lane, news.error);
+  for (Exchange::Started& started : news.started) {
+    Lane& lane = lanes_[started.lane];
+    if (started.client == nullptr) {
+      lose_client(lane, started.error);
       continue;
     }
-    lane.client = std::move(news.client);
+    lane.client = std::move(started.client);
     client_started(lane);
   }
 }
@@ -219,17 +170,13 @@ void Runner::start_client(Lane& lane) {
   }
   // Starting a process on a far host takes its time; the other clients must not wait for it.
   starters_[lane.number] = std::jthread([this, number = lane.number, node = lane.node, command = std::move(command)] {
-    Started news{number, nullptr, {}};
+    Exchange::Started news{.lane = number};
     try {
       news.client = node->spawn(command, fmt::format("{}/client-{}.log", node->data_folder(), number));
     } catch (const Error& error) {
       news.error = error.what();
     }
-    {
-      const std::lock_guard lock(mutex_);
-      started_.push_back(std::move(news));
-    }
-    wake();
+    exchange_.started(std::move(news));
   });
 }
 
@@ -295,11 +242,7 @@ void Runner::retire(Lane& lane) {
 }
 
 void Runner::publish(const Lane& lane, bool open) {
-  {
-    const std::lock_guard lock(mutex_);
-    published_[lane.number] = {lane.client, lane.process, open};
-  }
-  changed_.notify_all();
+  exchange_.publish(lane.number, {.client = lane.client, .process = lane.process, .open = open});
 }
 
 // ---- what clients say
@@ -525,13 +468,7 @@ void Runner::run_main_phase() {
   status_.phase = "running";
   generator_ = plan_.workload.generator.get();
   if (plan_.nemesis != nullptr) {
-    plan_.nemesis->start(*this, plan_.recorder, [this](std::size_t lane) {
-      {
-        const std::lock_guard lock(mutex_);
-        released_.push_back(lane);
-      }
-      wake();
-    });
+    plan_.nemesis->start(*this, plan_.recorder, [this](std::size_t lane) { exchange_.release(lane); });
   }
   serve_until([this] {
     return interrupted() || std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.finished; });
@@ -554,7 +491,7 @@ void Runner::finish_nemesis() {
         failure = std::current_exception();
       }
       healed = true;
-      wake();
+      exchange_.wake();
     });
   }
   const Time limit = plan_.recorder.now() + plan_.operation_limit + seconds(30);
