@@ -226,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(Runner, BrokenClientTest,
                          testing::Values(std::pair{"die", "client ended"}, std::pair{"hang", "no answer within 200 ms"},
                                          std::pair{"flood", "client floods"}, std::pair{"garbage", "garbage"},
                                          std::pair{"long-line", "1 MiB"}, std::pair{"wrong-id", "not open"},
-                                         std::pair{"half-line", ""}),
+                                         std::pair{"half-line", "client ended: exit 0"}),
                          [](const auto& test) {
                            std::string name = test.param.first;
                            std::replace(name.begin(), name.end(), '-', '_');
