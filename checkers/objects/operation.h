@@ -26,34 +26,33 @@ inline constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min(
 // The number given when there is no hold id, no lock set, ….
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
+// clang-format off
 enum class Call : std::uint8_t {
-  // register, map of registers     argument            result
-  read,    //                                          the value seen
-  write,   //                      the value
-  cas,     //                      expected            the new value; refused: the register did not hold `expected`
-  append,  //                      the element         (kv-append: the value of a key is a list)
-  // counter
-  increment,  //                    by how much (1)     (a read sees the count)
-  // set
-  // (a read sees the whole set: its result is a number of Promise::sets)
-  add,       //                     the element
-  remove,    //                     the element         refused: it was not there
-  contains,  //                     the element         1 or 0
-  // FIFO queue, stack, priority queue (least first)
-  insert,   // enqueue, push        the value
-  extract,  // dequeue, pop         -                   the value, or kNothing: empty
-  // locks: argument of acquire is for a semaphore the permits (1 when kNothing), for a read-write lock kRead or kWrite,
-  // for a multi-lock the number of the set of locks; its result is the fencing token, or kNothing
-  ticket,   // fair lock: this hold is in the queue; the acquire of the same hold is its grant
-  acquire,  //                                          refused: tryLock said that somebody holds it; fair lock: the
-            //                                          waiter left the queue
-  renew,    //                                          refused: "you do not hold it"
-  release,  // semaphore: permits (1) refused: "you do not hold it"
+  // register                        argument       result
+  read,       //                                    the value seen
+  write,      //                     the value
+  cas,        //                     expected       the new value, known or not; refused: it did not hold `expected`
+  append,     // map of texts        the text
+  transact,   // several registers   what is asked  what was answered; numbers of Promise::sets, flat triples of
+              //                                    (kRead or kWrite, register, value)
+  increment,  // counter             by how much, 1 when kNothing; a read sees the count
+  add,        // set                 the element; a read sees the whole set, a number of Promise::sets
+  remove,     //                     the element    refused: it was not there
+  contains,   //                     the element    1 or 0
+  insert,     // queue, stack, heap  the value
+  extract,    //                                    the value, or kNothing: empty
+  ticket,     // fair lock: this hold is in the queue; the acquire of the same hold is its grant
+  acquire,    // semaphore: permits, 1 when kNothing; read-write lock: kRead or kWrite; multi-lock: a number of
+              // Promise::sets      the fencing token, or kNothing; refused: tryLock said that somebody holds it
+              //                                    (fair lock: the waiter left the queue)
+  renew,      //                                    refused: "you do not hold it"
+  release,    // semaphore: permits, 1 when kNothing; refused: "you do not hold it"
 };
+// clang-format on
 std::string_view to_string(Call call);
 
-inline constexpr std::int64_t kRead = 1;   // read-write lock: a reader
-inline constexpr std::int64_t kWrite = 0;  // read-write lock: the writer
+inline constexpr std::int64_t kRead = 1;   // read-write lock: a reader; transact: a read
+inline constexpr std::int64_t kWrite = 0;  // read-write lock: the writer; transact: a write
 
 enum class Outcome : std::uint8_t {
   ok,       // took effect between call and ret, with this result
@@ -98,6 +97,7 @@ enum class Kind : std::uint8_t {  // what the object promises
   queue,                          // insert, extract: first in, first out
   stack,                          // insert, extract: last in, first out
   priority_queue,                 // insert, extract: the least value first
+  multi_register,                 // transact
   append_map,                     // read, write, append of text: argument and result are numbers of Promise::texts
   mutex,                          // acquire, release by owner; reentrant up to `reentrancy`
   anonymous_mutex,                // anybody may release (Knossos' mutex); `permits` > 1: an anonymous semaphore
@@ -122,7 +122,7 @@ struct Promise {
   Instant lease_least = kNever;     // the service may drop a hold from last refresh + this on; kNever: no leases
   Instant lease_greatest = kNever;  // … and must have dropped it after last refresh + this
   FenceRule fence = FenceRule::increasing;
-  std::vector<std::vector<std::int64_t>> sets;  // multi-lock: the locks of acquire.argument; set: what a read saw
+  std::vector<std::vector<std::int64_t>> sets;  // what Call says
   std::vector<std::string> texts;               // append_map
 };
 

@@ -120,6 +120,21 @@ bool PriorityQueue::apply(const Promise& /*promise*/, const Operation& operation
   }
 }
 
+bool MultiRegister::apply(const Promise& promise, const Operation& operation) {
+  if (operation.f != Call::transact) senseless(operation, "multi-register");
+  const std::int64_t number = operation.ok() ? operation.result : operation.argument;
+  const std::vector<std::int64_t>& steps = promise.sets.at(static_cast<std::size_t>(number));
+  for (std::size_t i = 0; i + 2 < steps.size(); i += 3) {
+    const auto [place, fresh] = values.try_emplace(steps[i + 1], promise.initial);
+    if (steps[i] == objects::kWrite) {
+      place->second = steps[i + 2];
+    } else if (operation.ok() && place->second != steps[i + 2]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool Text::apply(const Promise& promise, const Operation& operation) {
   const auto text_of = [&promise](std::int64_t number) -> const std::string& {
     return promise.texts.at(static_cast<std::size_t>(number));
@@ -264,6 +279,8 @@ Machine initial_machine(const Promise& promise) {
       return Stack{};
     case Kind::priority_queue:
       return PriorityQueue{};
+    case Kind::multi_register:
+      return MultiRegister{};
     case Kind::append_map:
       return Text{};
     case Kind::mutex:

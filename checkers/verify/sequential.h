@@ -64,6 +64,12 @@ struct PriorityQueue {
   auto operator<=>(const PriorityQueue&) const = default;
 };
 
+struct MultiRegister {
+  std::map<std::int64_t, std::int64_t> values;  // those ever written
+  bool apply(const Promise& promise, const Operation& operation);
+  auto operator<=>(const MultiRegister&) const = default;
+};
+
 struct Text {
   std::string text;
   bool apply(const Promise& promise, const Operation& operation);
@@ -100,8 +106,8 @@ struct FairMutex {
   auto operator<=>(const FairMutex&) const = default;
 };
 
-using Machine =
-    std::variant<Register, Counter, Set, Queue, Stack, PriorityQueue, Text, Mutex, AnonymousMutex, Shared, FairMutex>;
+using Machine = std::variant<Register, MultiRegister, Counter, Set, Queue, Stack, PriorityQueue, Text, Mutex,
+                             AnonymousMutex, Shared, FairMutex>;
 
 // Throws std::invalid_argument for lease_mutex: a lease is a matter of time, not of order alone.
 Machine initial_machine(const Promise& promise);
