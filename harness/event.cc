@@ -228,6 +228,10 @@ bool nested_too_deep(std::string_view json) {
   return json.size() > kDeepest && shape_of(json, {}).depth > kDeepest;
 }
 
+std::size_t column_of_field(std::string_view json, std::string_view field) {
+  return shape_of(json, field).column;
+}
+
 Event parse_event(std::string_view line) {
   if (nested_too_deep(line)) {
     throw Error(fmt::format("column 1: nested deeper than {} levels", kDeepest));

@@ -50,6 +50,8 @@ bool is_note(std::string_view f);
 
 // Nested deeper than we keep (200 levels): copying or printing such a value could overflow the stack.
 bool nested_too_deep(std::string_view json);
+// Where a field of a JSON object begins, counted in bytes from 1; 0: it has no such field.
+std::size_t column_of_field(std::string_view json, std::string_view field);
 void append_json_text(std::string& out, std::string_view text);  // quoted and escaped
 void append_json_line(std::string& out, const Event& event);     // no newline at the end
 std::string to_json_line(const Event& event);
