@@ -45,11 +45,6 @@ class LockPruning {
     } else {
       arrange_classes();
     }
-    if (counts_grants_) {
-      problem_.worthwhile = [greatest = greatest_token_](const Machine& machine) {
-        return std::get<Mutex>(machine).token <= greatest;
-      };
-    }
     return std::move(problem_);
   }
 

@@ -71,6 +71,12 @@ Instant first_return(const Weakened& weakened) {
   return first;
 }
 
+bool is_observation(const Promise& promise, const Operation& operation) {
+  if (operation.refused()) return promise.kind != Kind::fair_mutex || operation.f != Call::acquire;
+  return operation.f == Call::read || operation.f == Call::contains ||
+         (operation.f == Call::extract && operation.ok() && operation.result == kNothing);
+}
+
 bool same_effect(const Promise& promise, const Operation& one, const Operation& other) {
   return one.f == other.f && one.argument == other.argument && one.result == other.result &&
          one.outcome == other.outcome && (!is_lock(promise.kind) || owner_of(promise, one) == owner_of(promise, other));

@@ -91,6 +91,8 @@ class Classes {
 // One line for each process of the core, without anything optional.
 std::vector<Line> core_lines(const Weakened& weakened);
 Instant first_return(const Weakened& weakened);
+// Does it only look, whatever it sees?
+bool is_observation(const Promise& promise, const Operation& operation);
 // Do the two do the same to the object, whoever called them?
 bool same_effect(const Promise& promise, const Operation& one, const Operation& other);
 

@@ -79,7 +79,7 @@ class Search {
       return false;
     }
     Machine machine = state.machine;
-    if (!perform(machine, steps[place]) || machine != state.machine) return false;
+    if (!is_observation(promise_, steps[place].operation) || !perform(machine, steps[place])) return false;
     State next{.places = state.places, .machine = std::move(machine)};
     ++next.places[line];
     push(std::move(next));
