@@ -4,7 +4,6 @@
 //   bench_checkers budget the same under a budget of time and bytes, and how much of it was used
 //   bench_checkers write  writes the history to a file for the peer (peer/main.go describes the format)
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +11,7 @@
 #include <atomic>
 #include <fstream>
 #include <new>
+#include <string>
 #include <thread>
 
 #include "bench/checkers/generate.h"
@@ -50,10 +50,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Not ru_maxrss: that one remembers what the process was before exec.
 double peak_mebibytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
+  }
+  return 0;
 }
 
 double resident_mebibytes() {
