@@ -72,6 +72,7 @@ void EdnParser::skip_blank() {
     if (at_ == end_) return;
     if (*at_ == ';') {
       at_ = std::find(at_, end_, '\n');
+      if (at_ == end_ && !complete_) throw EndOfText{};  // the rest of the comment must not be read as something else
     } else if (*at_ == '#' && at_ + 1 == end_) {
       throw EndOfText{};
     } else if (*at_ == '#' && at_[1] == '_') {
@@ -92,6 +93,7 @@ char EdnParser::next_form() {
       if (tagged) throw EndOfText{};
       return 0;
     }
+    if (*at_ == '\0') fail("a byte that is 0; the file is damaged here or no text, fetch it again");
     if (tagged && closes(*at_)) fail("a tag with nothing behind it; delete the tag");
     if (*at_ != '#' || at_[1] == '{' || at_[1] == '#') return *at_;  // #{ is a set, ## a number like ##Inf
     skip_tag();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "harness/formats/value_bits.h"
 
@@ -146,7 +147,8 @@ std::string RecordedHistory::describe(RecordedValue value) const {
     case Shape::integer:
       return fmt::format("{}", *integer(value));
     case Shape::real:
-      return fmt::format("{}", *real(value));
+      out = fmt::format("{}", *real(value));
+      return std::isfinite(*real(value)) ? out : '"' + out + '"';
     case Shape::text:
       append_json_text(out, text(text_id(value)));
       return out;

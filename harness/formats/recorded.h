@@ -118,8 +118,8 @@ class RecordedHistory {
 
  private:
   friend class HistoryBuilder;
-  static constexpr std::size_t kChunk = std::size_t{1} << 16U;
-  static constexpr std::size_t kArenaChunk = std::size_t{1} << 18U;  // words
+  static constexpr std::size_t kChunk = std::size_t{1} << 11U;
+  static constexpr std::size_t kArenaChunk = std::size_t{1} << 13U;  // words
   struct Gap {
     std::size_t at;              // in front of this event …
     std::uint64_t kept_out = 0;  // … this many had been kept out

@@ -100,7 +100,7 @@ class GzSource : public ByteSource {
   [[nodiscard]] bool cut() const override { return cut_; }
 
  private:
-  static constexpr std::size_t kInput = std::size_t{1} << 18U;
+  static constexpr std::size_t kInput = std::size_t{1} << 16U;
 
   bool refill() {
     stream_.next_in = reinterpret_cast<Bytef*>(input_.data());

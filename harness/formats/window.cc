@@ -9,7 +9,7 @@ namespace holdfast::formats {
 
 Window::Window(std::unique_ptr<ByteSource> source, std::size_t size)
     : source_(std::move(source)),
-      buffer_(std::make_unique<char[]>(size + kReadableBehind)),
+      buffer_(std::make_unique_for_overwrite<char[]>(size + kReadableBehind)),
       data_(buffer_.get()),
       capacity_(size) {}
 
@@ -20,7 +20,7 @@ bool Window::grow() {
   const std::size_t kept = to_ - from_;
   if (kept * 2 > capacity_) {
     if (kept >= kLongestEvent) throw Complaint("one event is longer than 1 GiB; is this file a history?");
-    auto wider = std::make_unique<char[]>(capacity_ * 2 + kReadableBehind);
+    auto wider = std::make_unique_for_overwrite<char[]>(capacity_ * 2 + kReadableBehind);
     std::memcpy(wider.get(), begin(), kept);
     buffer_ = std::move(wider);
     capacity_ *= 2;
