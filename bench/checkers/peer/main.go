@@ -5,8 +5,14 @@
 // operation 48 bytes: int64 call, ret, argument, result; uint32 owner, key; uint8 call, outcome; 6 bytes of nothing.
 //
 // Unknown outcomes: the operation returns at the end of time. Porcupine wants every operation in its order, also one that
-// never happened; so each partition gets one more operation, End, called when all known ones have returned, after which
-// anything goes. That is cheaper than steps that "do nothing" in the middle, which only multiply orders of equal effect.
+// never happened, and there are two ways to tell it (-unknown):
+//
+//	end   each partition gets one more operation, End, called when all known ones have returned, after which anything
+//	      goes; before it an unknown operation must take effect. Few orders of equal effect: good for violations.
+//	skip  an unknown operation that is not allowed where it stands does nothing. Rids the search of them early: good
+//	      for correct histories with many of them, hopeless for violations.
+//
+// Neither is always the better one, so the table takes the better one of the two for every cell.
 // Unknown reads say nothing and are left out.
 package main
 
@@ -63,6 +69,7 @@ type history struct {
 	family     string
 	permits    uint32
 	reentrancy uint32
+	skips      bool
 	operations []porcupine.Operation
 }
 
@@ -98,7 +105,7 @@ func read(path string) (*history, error) {
 }
 
 // withEnd lets the unknown operations of a partition not happen.
-func withEnd(operations []porcupine.Operation) []porcupine.Operation {
+func (h *history) withEnd(operations []porcupine.Operation) []porcupine.Operation {
 	last := int64(0)
 	unknown := false
 	for i := range operations {
@@ -108,7 +115,7 @@ func withEnd(operations []porcupine.Operation) []porcupine.Operation {
 			last = operations[i].Return
 		}
 	}
-	if !unknown {
+	if !unknown || h.skips {
 		return operations
 	}
 	return append(operations, porcupine.Operation{Input: &input{f: callEnd}, Call: last + 1, Return: last + 2})
@@ -117,7 +124,7 @@ func withEnd(operations []porcupine.Operation) []porcupine.Operation {
 func partition(h *history) func([]porcupine.Operation) [][]porcupine.Operation {
 	return func(operations []porcupine.Operation) [][]porcupine.Operation {
 		if h.family != "kv" {
-			return [][]porcupine.Operation{withEnd(operations)}
+			return [][]porcupine.Operation{h.withEnd(operations)}
 		}
 		var keys [][]porcupine.Operation
 		for _, operation := range operations {
@@ -128,7 +135,7 @@ func partition(h *history) func([]porcupine.Operation) [][]porcupine.Operation {
 			keys[key] = append(keys[key], operation)
 		}
 		for key := range keys {
-			keys[key] = withEnd(keys[key])
+			keys[key] = h.withEnd(keys[key])
 		}
 		return keys
 	}
@@ -149,6 +156,7 @@ func peakMebibytes() float64 {
 func main() {
 	seconds := flag.Float64("seconds", 120, "time the check may take")
 	mebibytes := flag.Int64("mebibytes", 0, "memory the process may take; the collector works harder near it")
+	unknown := flag.String("unknown", "end", "how unknown outcomes are told: end or skip")
 	flag.Parse()
 	if *mebibytes > 0 {
 		debug.SetMemoryLimit(*mebibytes << 20 * 9 / 10)
@@ -161,6 +169,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	h.skips = *unknown == "skip"
 	model := modelOf(h)
 	model.Partition = partition(h)
 	debug.FreeOSMemory() // what reading took is no part of the check

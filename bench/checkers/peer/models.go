@@ -15,7 +15,7 @@ type over struct{}
 type step func(state interface{}, in *input) (bool, interface{})
 
 // A state must be comparable: Porcupine then needs no Equal.
-func model(initial interface{}, next step, hash func(state interface{}) uint64) porcupine.Model {
+func (h *history) model(initial interface{}, next step, hash func(state interface{}) uint64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() interface{} { return initial },
 		Step: func(state, in, _ interface{}) (bool, interface{}) {
@@ -25,7 +25,11 @@ func model(initial interface{}, next step, hash func(state interface{}) uint64) 
 			if in.(*input).f == callEnd {
 				return true, over{}
 			}
-			return next(state, in.(*input))
+			allowed, after := next(state, in.(*input))
+			if !allowed && h.skips && in.(*input).unknown() {
+				return true, state
+			}
+			return allowed, after
 		},
 		Hash: func(state interface{}) uint64 {
 			if _, isOver := state.(over); isOver {
@@ -39,9 +43,9 @@ func model(initial interface{}, next step, hash func(state interface{}) uint64) 
 func modelOf(h *history) porcupine.Model {
 	switch h.family {
 	case "mutex", "reuse":
-		return model(noOwner, stepMutex, func(state interface{}) uint64 { return mix(uint64(state.(uint32))) })
+		return h.model(noOwner, stepMutex, func(state interface{}) uint64 { return mix(uint64(state.(uint32))) })
 	case "reentrant":
-		return model(reentrant{owner: noOwner}, stepReentrant(h.reentrancy), func(state interface{}) uint64 {
+		return h.model(reentrant{owner: noOwner}, stepReentrant(h.reentrancy), func(state interface{}) uint64 {
 			return mix(uint64(state.(reentrant).owner)<<32 | uint64(state.(reentrant).depth))
 		})
 	case "rw", "semaphore":
@@ -49,11 +53,11 @@ func modelOf(h *history) porcupine.Model {
 		if h.family == "semaphore" {
 			next = stepSemaphore(int64(h.permits))
 		}
-		return model(holders{}, next, func(state interface{}) uint64 { return hashText(state.(holders).owners) })
+		return h.model(holders{}, next, func(state interface{}) uint64 { return hashText(state.(holders).owners) })
 	case "queue":
-		return model("", stepQueue, func(state interface{}) uint64 { return hashText(state.(string)) })
+		return h.model("", stepQueue, func(state interface{}) uint64 { return hashText(state.(string)) })
 	}
-	return model(int64(nothing), stepRegister, func(state interface{}) uint64 { return mix(uint64(state.(int64))) })
+	return h.model(int64(nothing), stepRegister, func(state interface{}) uint64 { return mix(uint64(state.(int64))) })
 }
 
 func mix(x uint64) uint64 {
