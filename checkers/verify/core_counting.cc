@@ -192,7 +192,7 @@ Possibility add_up_holds(const Weakened& weakened) {
     const std::uint32_t owner = owner_of(promise, operation);
     if (operation.f == Call::release && !operation.refused()) {
       earliest.try_emplace(owner, operation.call);
-      for (const std::size_t hold : open[owner]) holds[hold].to = operation.call;
+      for (const std::size_t hold : open[owner]) holds[hold].to = std::min(holds[hold].to, operation.call);
       open[owner].clear();
     } else if (operation.ok()) {
       std::int64_t weight = operation.argument == kNothing ? 1 : operation.argument;

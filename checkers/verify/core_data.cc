@@ -183,9 +183,7 @@ Problem arrange_counter(const Weakened& weakened) {
     if (only_up) most = greatest <= start ? 0 : static_cast<std::size_t>((greatest - start) / operation.argument);
     classes.add(operation, most);
   });
-  classes.move_to(problem.lines, objects::kNever);
-  // The count itself is part of the state: an endless line would never come to an end.
-  for (Line& line : problem.lines) line.endless = false;
+  classes.move_to(problem.lines, kNoneEndless);  // each one counts
   if (only_up) {
     problem.worthwhile = [greatest](const Machine& machine) { return std::get<Counter>(machine).count <= greatest; };
   }
@@ -302,7 +300,7 @@ Problem arrange_collection(const Weakened& weakened) {
       classes.add(operation, found->second);
     }
   });
-  classes.move_to(problem.lines, std::numeric_limits<Instant>::min());  // each is used up: none is endless
+  classes.move_to(problem.lines, kNoneEndless);  // each takes one thing out or puts one in
   return problem;
 }
 

@@ -125,7 +125,9 @@ class LockPruning {
     } else if (counts_grants_) {
       add_grants(by_owner);
     }
-    classes.move_to(problem_.lines, counts_grants_ ? std::numeric_limits<Instant>::min() : first_return(weakened_));
+    // Tokens and tickets never end: there each operation is counted.
+    const bool counted = promise_.kind == Kind::fenced_mutex || promise_.kind == Kind::fair_mutex;
+    classes.move_to(problem_.lines, counted ? kNoneEndless : first_return(weakened_));
   }
 
   // Leaves only those optional steps between two of the core that the earliest spelling of some word reaches.

@@ -70,6 +70,9 @@ struct Weakened {
   static Operation weak(Operation operation);
 };
 
+// For Classes::move_to(): every operation is counted.
+inline constexpr Instant kNoneEndless = std::numeric_limits<Instant>::min();
+
 // Collects equal optional operations: at most `most` of each, the earliest.
 class Classes {
  public:
