@@ -119,7 +119,7 @@ std::string_view EdnParser::token() {
   const char* stop = at_;
   std::uint8_t seen = 0;
   while (stop != end_ && !is(*stop, kDelimiter)) seen |= kinds(*stop++);
-  if (stop == end_ && !complete_) throw EndOfText{};
+  if (stop == end_ && (!complete_ || depth_ > 0)) throw EndOfText{};  // within brackets more must follow
   const std::string_view text(at_, static_cast<std::size_t>(stop - at_));
   if ((seen & kHigh) != 0) require_utf8(text);
   at_ = stop;

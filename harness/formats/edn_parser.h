@@ -18,7 +18,8 @@ struct EndOfText {};
 
 class EdnParser {
  public:
-  // `complete`: a token may end where the text ends; otherwise more of it could follow in the next window.
+  // `complete`: a token outside of all brackets may end where the text ends; otherwise more of it could follow in the
+  // next window.
   EdnParser(const char* begin, const char* end, bool complete, HistoryBuilder& builder)
       : at_(begin), end_(end), complete_(complete), builder_(builder) {}
 

@@ -84,17 +84,18 @@ void read_jepsen_log(Window& window, HistoryBuilder& builder) {
   Window::Line line;
   while (window.next_line(line)) {
     window.set_event(line.text.data());
-    std::string_view text = line.text;
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    Draft draft;
-    if (!begins_operation(text, draft, builder)) {
-      if (!trim(line.text).empty()) builder.ignore_line();
-      continue;
-    }
+    if (trim(line.text).empty()) continue;
     // Nobody can tell 12 from the beginning of 123: without its newline the line may have lost something.
     if (!line.terminated) {
       builder.truncate();
       return;
+    }
+    std::string_view text = line.text;
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    Draft draft;
+    if (!begins_operation(text, draft, builder)) {
+      builder.ignore_line();
+      continue;
     }
     if (draft.who != Draft::Who::other) read_operation(text, draft, builder);
     builder.add(draft);

@@ -86,6 +86,7 @@ class GzSource : public ByteSource {
     stream_.next_out = reinterpret_cast<Bytef*>(to);
     stream_.avail_out = static_cast<uInt>(room);
     while (stream_.avail_out == room && !over_) {
+      if (!damage_.empty()) throw Complaint(damage_);
       if (stream_.avail_in == 0 && !refill()) {
         cut_ = !between_;
         over_ = true;
@@ -126,14 +127,16 @@ class GzSource : public ByteSource {
     if (result == Z_STREAM_END) {
       between_ = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      throw Complaint(fmt::format("the gz data is damaged from here on ({}); pack the history again with gzip",
-                                  stream_.msg == nullptr ? "not in gz format" : stream_.msg));
+      // What came out before it is still good.
+      damage_ = fmt::format("the gz data is damaged from here on ({}); pack the history again with gzip",
+                            stream_.msg == nullptr ? "not in gz format" : stream_.msg);
     }
   }
 
   std::unique_ptr<ByteSource> packed_;
   std::vector<char> input_;
   z_stream stream_{};
+  std::string damage_;
   bool between_ = false;  // two members: what comes next is the header of one, or the end
   bool over_ = false;
   bool cut_ = false;

@@ -30,7 +30,12 @@ bool Window::grow() {
   data_ = buffer_.get();
   from_ = 0;
   to_ = kept;
-  const std::size_t more = source_->read(data_ + to_, capacity_ - to_);
+  std::size_t more = 0;
+  try {
+    more = source_->read(data_ + to_, capacity_ - to_);
+  } catch (const Complaint& complaint) {
+    throw Complaint(complaint.what(), end());
+  }
   to_ += more;
   std::memset(data_ + to_, 0, kReadableBehind);
   ended_ = more == 0;
