@@ -145,7 +145,9 @@ void minimise(Operations operations, const Numbers& part, Numbers& core, const I
 Numbers candidates(Operations operations, const Contradiction& contradiction) {
   Numbers result;
   for (const std::uint32_t number : contradiction.part) {
-    if (number >= contradiction.first && !operations[number].unknown()) result.push_back(number);
+    const Operation& operation = operations[number];
+    if (number < contradiction.first || operation.unknown()) continue;
+    result.push_back(number);
   }
   std::ranges::stable_sort(result, {}, [&](std::uint32_t number) { return operations[number].f == Call::release; });
   return result;
@@ -161,6 +163,32 @@ std::string named(const Numbers& core, const Numbers& members) {
   }
   if (count < members.size()) text += " and " + std::to_string(members.size() - count) + " more";
   return text;
+}
+
+void explain_session(Operations operations, std::uint32_t most, Decision& decision) {
+  std::size_t acquires = 0;
+  std::size_t refusals = 0;
+  for (const std::uint32_t member : decision.core) {
+    if (operations[member].f == Call::acquire) ++acquires;
+    if (operations[member].refused()) ++refusals;
+  }
+  const std::string all = named(decision.core, decision.core);
+  if (refusals > 0) {
+    decision.rule = "refused-while-held";
+    decision.because = all + " cannot all be true: the owner was told that it did not hold the lock, and it held it";
+  } else if (acquires == 0) {
+    decision.rule = "release-without-acquire";
+    decision.because = decision.core.size() == 1
+                           ? all + " released the lock, and its owner cannot have acquired it before"
+                           : all + " released the lock more often than their owner can have acquired it";
+  } else if (acquires == decision.core.size() && most == 1) {
+    decision.rule = "acquired-twice";
+    decision.because = all + " acquired the lock, and their owner asked for no release between them";
+  } else {
+    decision.rule = acquires == decision.core.size() ? "reentrancy-exceeded" : "impossible-session";
+    decision.because =
+        all + " cannot all be true of one owner that may hold the lock " + std::to_string(most) + " times at most";
+  }
 }
 
 namespace {

@@ -109,6 +109,9 @@ Numbers candidates(Operations operations, const Contradiction& contradiction);
 // "{0}", "{0} and {1}", "{0}, {1} and {2}": places of these operations in the core. Of many only the first few.
 std::string named(const Numbers& core, const Numbers& members);
 
+// Rule and words for a core that lies within one session.
+void explain_session(Operations operations, std::uint32_t most, Decision& decision);
+
 // The beginnings of independent stretches: at each of them no known operation is under way, no unknown one can still
 // take effect, and nobody can hold the lock. The first is 0; the end of the history is the last.
 Numbers stretches(const Promise& promise, Operations operations, const Owners& owners, std::uint32_t most);

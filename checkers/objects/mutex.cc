@@ -48,37 +48,11 @@ std::string certain_hold(Operations operations, const Numbers& core, const Numbe
   return who + " certainly held the lock at an instant between its call and its answer";
 }
 
-void explain_session(const Promise& promise, Operations operations, Decision& decision) {
-  std::size_t acquires = 0;
-  std::size_t refusals = 0;
-  for (const std::uint32_t member : decision.core) {
-    if (operations[member].f == Call::acquire) ++acquires;
-    if (operations[member].refused()) ++refusals;
-  }
-  const std::string all = named(decision.core, decision.core);
-  if (refusals > 0) {
-    decision.rule = "refused-while-held";
-    decision.because = all + " cannot all be true: the owner was told that it did not hold the lock, and it held it";
-  } else if (acquires == 0) {
-    decision.rule = "release-without-acquire";
-    decision.because = decision.core.size() == 1
-                           ? all + " released the lock, and its owner cannot have acquired it before"
-                           : all + " released the lock more often than their owner can have acquired it";
-  } else if (acquires == decision.core.size() && promise.reentrancy == 1) {
-    decision.rule = "acquired-twice";
-    decision.because = all + " acquired the lock, and their owner asked for no release between them";
-  } else {
-    decision.rule = acquires == decision.core.size() ? "reentrancy-exceeded" : "impossible-session";
-    decision.because = all + " cannot all be true of one owner that may hold the lock " +
-                       std::to_string(promise.reentrancy) + " times at most";
-  }
-}
-
 void explain_overlap(const Promise& promise, Operations operations, Decision& decision) {
   const Numbers one = of_owner(promise, operations, decision.core, decision.core.front());
   Numbers other;
   std::ranges::set_difference(decision.core, one, std::back_inserter(other));
-  if (other.empty()) return explain_session(promise, operations, decision);
+  if (other.empty()) return explain_session(operations, promise.reentrancy, decision);
   decision.because = certain_hold(operations, decision.core, one) + "; " +
                      certain_hold(operations, decision.core, other) + "; they cannot have had it one after the other";
 }
@@ -98,7 +72,7 @@ Decision violated(const Promise& promise, Operations operations, const Contradic
   }
   std::ranges::sort(decision.core);
   if (contradiction.rule.empty()) {
-    explain_session(promise, operations, decision);
+    explain_session(operations, promise.reentrancy, decision);
   } else {
     explain_overlap(promise, operations, decision);
   }

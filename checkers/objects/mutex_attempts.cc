@@ -233,7 +233,8 @@ Decision phantom(const Promise& promise, Operations operations, const Owners& ow
     (is_attempt(operations[member]) ? told : others).push_back(member);
   }
   found.rule = "phantom-holder";
-  found.because = named(found.core, told) + " cannot have been told that somebody holds the lock";
+  found.because = named(found.core, told) + " cannot have been refused: " +
+                  (promise.kind == Kind::mutex ? "nobody held the lock" : "not all permits were taken");
   if (!others.empty()) found.because += ", if " + named(found.core, others) + " are true";
   found.from = operations[told.empty() ? found.core.front() : told.front()].call;
   found.to = std::max(found.from, operations[told.empty() ? found.core.back() : told.back()].ret);
