@@ -142,7 +142,7 @@ class Counting {
   }
   void place_part(std::uint32_t number, Instant at, std::uint32_t hold) {
     const bool acquires = operations_[number].f == Call::acquire;
-    places_.push_back({at, std::uint64_t{acquires ? 2U : 0U} << 40U | std::uint64_t{hold} << 3U, number});
+    places_.push_back({at, rank_of(acquires ? Phase::beginning : Phase::ending, hold), number});
   }
 
   // The sum over all cores between the instants at which it changes, and at them: there only what goes on counts.

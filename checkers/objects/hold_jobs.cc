@@ -265,13 +265,12 @@ Reduced reduce_hold(Operations operations, std::span<const std::uint32_t> member
 
 void place_hold(Operations operations, std::span<const std::uint32_t> members, const LeaseTerms& lease, const Job& job,
                 Instant start, std::vector<Place>& places) {
-  enum Phase : std::uint64_t { ending, instantaneous, beginning };
   enum Rank : std::uint64_t { before, grant, used, given_back, after };
   const Instant end = job.end(start);
   const auto put = [&](std::uint32_t number, Instant at, Rank rank) {
-    Phase phase = instantaneous;
-    if (start < end && rank != before && rank != after) phase = at == start ? beginning : ending;
-    places.push_back({.at = at, .rank = phase << 40U | std::uint64_t{job.hold} << 3U | rank, .operation = number});
+    Phase phase = Phase::instantaneous;
+    if (start < end && rank != before && rank != after) phase = at == start ? Phase::beginning : Phase::ending;
+    places.push_back({.at = at, .rank = rank_of(phase, job.hold, rank), .operation = number});
   };
   const HoldParts parts = parts_of(operations, members);
   put(parts.acquire, start, grant);

@@ -100,7 +100,12 @@ Reduced reduce_hold(Operations operations, std::span<const std::uint32_t> member
                     std::uint32_t hold);
 
 // Where an operation stands in a witness: by instant; at one instant first what belongs to a hold that ends there, then
-// the holds that begin and end there one after the other, then the one that begins there and lasts.
+// the holds that begin and end there one after the other, then the one that begins there and lasts. What stands in
+// nobody's way comes before all of that.
+enum class Phase : std::uint64_t { free, freeing, ending, instantaneous, beginning };
+constexpr std::uint64_t rank_of(Phase phase, std::uint32_t hold, std::uint64_t step = 0) {
+  return static_cast<std::uint64_t>(phase) << 40U | std::uint64_t{hold} << 3U | step;
+}
 struct Place {
   Instant at = 0;
   std::uint64_t rank = 0;

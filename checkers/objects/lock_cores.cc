@@ -15,7 +15,6 @@ class Minimizer {
  public:
   Minimizer(const Promise& promise, const Arena& arena, const LockDecider& decider, const Limits& limits)
       : promise_(promise), arena_(arena), decider_(decider), limits_(limits), known_(arena.operations.size()) {
-    promise_.identity = Identity::hold;
     limits_.witness = false;
     limits_.minimal_core = false;
   }
@@ -112,6 +111,13 @@ void set_core(Decision& decision, std::vector<std::uint32_t> core) {
 
 void find_core(Decision& decision, const Promise& promise, const Arena& arena, const LockDecider& decider,
                const Limits& limits) {
+  Promise with_ids = promise;
+  with_ids.identity = Identity::hold;
+  find_core_as(decision, with_ids, arena, decider, limits);
+}
+
+void find_core_as(Decision& decision, const Promise& promise, const Arena& arena, const LockDecider& decider,
+                  const Limits& limits) {
   Members candidates;
   for (std::uint32_t i = 0; i < arena.operations.size(); ++i) {
     if (!arena.operations[i].unknown() && arena.numbers[i] != kNone) candidates.push_back(i);

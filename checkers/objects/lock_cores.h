@@ -35,5 +35,8 @@ void set_core(Decision& decision, std::vector<std::uint32_t> core);
 // Makes the arena's numbered operations minimal and sets them as the core. `decider` is asked under Identity::hold.
 void find_core(Decision& decision, const Promise& promise, const Arena& arena, const LockDecider& decider,
                const Limits& limits);
+// The same, asked as the promise says.
+void find_core_as(Decision& decision, const Promise& promise, const Arena& arena, const LockDecider& decider,
+                  const Limits& limits);
 
 }  // namespace holdfast::objects
