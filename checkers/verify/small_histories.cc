@@ -95,13 +95,15 @@ void add_counters_and_sets(std::vector<Habit>& list) {
   }
   for (const bool whole : {false, true}) {
     list.push_back({whole ? "set with whole reads" : "set", sets,
-                    clients(0.2, true, 3, [whole](Rng& rng, std::uint32_t /*process*/, std::size_t /*made*/) -> Next {
-                      const std::int64_t element = pick(rng, whole ? 4 : 2);
-                      if (whole && rng.chance(0.2)) return Operation{.result = pick(rng, 16), .f = Call::read};
-                      if (rng.chance(0.4)) return Operation{.argument = element, .f = Call::add};
-                      const bool looks = rng.chance(whole ? 0.2 : 0.6);
-                      return Operation{.argument = element, .f = looks ? Call::contains : Call::remove};
-                    })});
+                    clients(0.2, true, 3,
+                            [whole](Rng& rng, std::uint32_t /*process*/, std::size_t /*made*/) -> Next {
+                              const std::int64_t element = pick(rng, whole ? 4 : 2);
+                              if (whole && rng.chance(0.2)) return Operation{.result = pick(rng, 16), .f = Call::read};
+                              if (rng.chance(0.4)) return Operation{.argument = element, .f = Call::add};
+                              const bool looks = rng.chance(whole ? 0.2 : 0.6);
+                              return Operation{.argument = element, .f = looks ? Call::contains : Call::remove};
+                            }),
+                    0.1});
   }
 }
 
@@ -246,7 +248,7 @@ History random_history(const Habit& habit, std::size_t operations, Rng& rng) {
   History history = simulate(habit.promise, simulation, rng);
   for (Operation& operation : history) {
     if (operation.ok() && operation.result != kNothing && operation.f != Call::cas && rng.chance(habit.lies)) {
-      operation.result = pick(rng, 6);
+      operation.result = pick(rng, operation.f == Call::contains ? 2 : 6);
     }
     if (is_lock(habit.promise.kind) && operation.ok() && rng.chance(habit.slips)) slip(habit.promise, operation, rng);
   }
