@@ -125,11 +125,14 @@ std::vector<Operation> weakened_part(Operations operations, const Numbers& part,
 
 void minimise(Operations operations, const Numbers& part, Numbers& core, const Impossible& impossible,
               const Limits& limits) {
+  constexpr std::size_t kMostWork = 200'000'000;
+  std::size_t work = 0;
   // Whole blocks first: most of a large core goes away in a few steps. The pass over blocks of one makes it minimal,
   // because what could not be dropped from a larger core cannot be dropped from a smaller one.
   for (std::size_t block = std::max<std::size_t>(1, core.size() / 2);; block /= 2) {
     for (std::size_t end = core.size(); end > 0;) {
-      if (limits.reached()) return;
+      if (limits.reached() || work > kMostWork) return;
+      work += part.size();
       const std::size_t begin = end > block ? end - block : 0;
       Numbers fewer(core.begin(), core.begin() + static_cast<std::ptrdiff_t>(begin));
       fewer.insert(fewer.end(), core.begin() + static_cast<std::ptrdiff_t>(end), core.end());

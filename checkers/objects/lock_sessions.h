@@ -99,7 +99,8 @@ std::vector<Operation> weakened_part(Operations operations, const Numbers& part,
 using Impossible = std::function<bool(Operations)>;
 
 // Drops members of the core as long as the part stays impossible; the members that come last are dropped first. Leaves
-// a subset-minimal core, unless the limits are reached before: then one that is true but perhaps not minimal.
+// a subset-minimal core, unless the limits are reached before, or a fixed number of operations has been looked at: then
+// one that is true but perhaps not minimal.
 void minimise(Operations operations, const Numbers& part, Numbers& core, const Impossible& impossible,
               const Limits& limits);
 
