@@ -77,7 +77,7 @@ class Search {
 
 bool is_observation(const Operation& operation) {
   return operation.refused() || operation.f == Call::read || operation.f == Call::contains ||
-         (operation.f == Call::extract && operation.result == objects::kNothing);
+         (operation.f == Call::extract && operation.ok() && operation.result == objects::kNothing);
 }
 
 }  // namespace
