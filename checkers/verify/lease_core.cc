@@ -23,6 +23,8 @@ using objects::kNever;
 using objects::kNone;
 using objects::kNothing;
 
+// Longer leases are as good as endless, and sums with them would not fit.
+constexpr Instant kLongestLease = kNever / 8;
 constexpr std::size_t kMostNodes = 200'000;
 constexpr std::size_t kMostOutsiders = 12;
 
@@ -124,7 +126,7 @@ class LeaseSearch {
 
   // The service gives up on the hold. If nothing is acquired or denied after it, nobody needs that.
   bool drop(Situation situation, Instant deadline) {
-    if (situation.holder == kNone || situation.least == kNever) return false;
+    if (situation.holder == kNone || situation.least > kLongestLease) return false;
     const std::size_t now = situation.schedule.add(situation.schedule.at.back(), kNever);
     situation.schedule.bounds.push_back({.from = situation.refreshed, .to = now, .by = situation.least});
     situation.holder = kNone;
@@ -158,7 +160,7 @@ class LeaseSearch {
   bool chain(const Situation& situation, std::uint32_t holder, std::size_t first, std::size_t second,
              const Operation& operation, Instant deadline) {
     const Instant greatest = promise_.lease_greatest;
-    if (greatest == kNever) {
+    if (greatest > kLongestLease) {
       Situation next = situation;
       return settled(next, deadline);
     }
@@ -223,7 +225,7 @@ Possibility place_leases(const Weakened& weakened) {
   }
   // In an ordered session a renewal has its place among the others, which the chains leave out: that finds more
   // possible than there is.
-  const bool exact = !ordered || renewals.empty() || promise.lease_greatest == kNever;
+  const bool exact = !ordered || renewals.empty() || promise.lease_greatest > kLongestLease;
   const Possibility answer = LeaseSearch(promise, std::move(lines), std::move(renewals)).run();
   if ((answer == Possibility::possible && !exact) || (answer == Possibility::impossible && !all)) {
     return Possibility::unclear;
