@@ -100,7 +100,6 @@ class FairLock {
       if (!chosen) continue;
       result.operations.push_back(operations_[i]);
       result.numbers.push_back(i);
-      result.weak_calls.push_back(operations_[i].call);
     }
     return result;
   }

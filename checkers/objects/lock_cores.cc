@@ -32,7 +32,6 @@ class Minimizer {
     return result;
   }
 
- private:
   // False also when it cannot be told: then more stays in the core than must.
   bool impossible(const Members& members) {
     if (limits_.reached()) return false;
@@ -44,13 +43,12 @@ class Minimizer {
         history_.push_back(arena_.operations[i]);
       } else if (!is_observation(arena_.operations[i])) {
         history_.push_back(weaken(arena_.operations[i]));
-        history_.back().call = arena_.weak_calls[i];
       }
     }
-    std::ranges::stable_sort(history_, {}, &Operation::call);
     return decider_(promise_, history_, limits_).answer == Answer::violation;
   }
 
+ private:
   static Members joined(const Members& one, const Members& other) {
     Members result = one;
     result.insert(result.end(), other.begin(), other.end());
@@ -91,7 +89,6 @@ Arena arena_of(Operations operations, const HoldGroups& holds, std::vector<std::
     arena.operations.push_back(operations[number]);
     arena.operations.back().hold = hold;
     arena.numbers.push_back(number);
-    arena.weak_calls.push_back(operations[number].call);
   }
   return arena;
 }
@@ -117,13 +114,19 @@ void find_core(Decision& decision, const Promise& promise, const Arena& arena, c
 }
 
 void find_core_as(Decision& decision, const Promise& promise, const Arena& arena, const LockDecider& decider,
-                  const Limits& limits) {
+                  const Limits& limits, const std::vector<std::uint32_t>& likely) {
   Members candidates;
   for (std::uint32_t i = 0; i < arena.operations.size(); ++i) {
-    if (!arena.operations[i].unknown() && arena.numbers[i] != kNone) candidates.push_back(i);
+    if (!arena.operations[i].unknown()) candidates.push_back(i);
   }
   if (limits.minimal_core && candidates.size() > 1) {
-    candidates = Minimizer(promise, arena, decider, limits).needed({}, false, candidates);
+    Minimizer minimizer(promise, arena, decider, limits);
+    Members first;
+    for (const std::uint32_t member : candidates) {
+      if (std::ranges::find(likely, arena.numbers[member]) != likely.end()) first.push_back(member);
+    }
+    if (!first.empty() && minimizer.impossible(first)) candidates = std::move(first);
+    candidates = minimizer.needed({}, false, candidates);
   }
   std::vector<std::uint32_t> core;
   for (const std::uint32_t member : candidates) core.push_back(arena.numbers[member]);

@@ -17,13 +17,12 @@ namespace holdfast::objects {
 
 using LockDecider = std::function<Decision(const Promise&, Operations, const Limits&)>;
 
-// The operations among which a core is looked for: a small history by itself, with hold ids. Operations that are only
-// there to help out (weakened in any case) have no number.
+// The operations among which a core is looked for: a small history by itself.
 struct Arena {
   std::vector<Operation> operations;   // by call
-  std::vector<std::uint32_t> numbers;  // in the whole history; kNone: weakened in any case
-  std::vector<Instant> weak_calls;     // from when on the operation can take effect when it is weakened
+  std::vector<std::uint32_t> numbers;  // in the whole history
 };
+// All operations of these holds, with the number of the hold as id.
 Arena arena_of(Operations operations, const HoldGroups& holds, std::vector<std::uint32_t> chosen);
 
 // A violation of `rule`; the sentence is "{0} and {1} cannot both be true: " and the conclusion.
@@ -35,8 +34,8 @@ void set_core(Decision& decision, std::vector<std::uint32_t> core);
 // Makes the arena's numbered operations minimal and sets them as the core. `decider` is asked under Identity::hold.
 void find_core(Decision& decision, const Promise& promise, const Arena& arena, const LockDecider& decider,
                const Limits& limits);
-// The same, asked as the promise says.
+// The same, asked as the promise says. `likely`: numbers that are tried first, they may be contradictory by themselves.
 void find_core_as(Decision& decision, const Promise& promise, const Arena& arena, const LockDecider& decider,
-                  const Limits& limits);
+                  const Limits& limits, const std::vector<std::uint32_t>& likely = {});
 
 }  // namespace holdfast::objects
