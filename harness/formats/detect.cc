@@ -95,7 +95,7 @@ RecordedHistory read_all(Window& window, const ReadOptions& options) {
       break;
   }
   const bool whole = !window.cut() && !builder.truncated();
-  if (!whole && builder.empty()) throw Complaint(kNothingLeft);
+  if (!whole && builder.empty()) throw Complaint(kNothingLeft, window.end());
   if (format == Format::jepsen_log && builder.empty())
     throw Complaint("not one operation in this log; is it the log of a Jepsen test?");
   if (!whole) builder.truncate();
@@ -123,9 +123,8 @@ Format detect_format(Window& window) {
   const std::string_view form = from_first_form(start);
   if (form.empty()) {
     if (!text.empty() && text.size() > start.size()) return Format::edn;  // a very long comment
-    throw Complaint(window.cut()
-                        ? kNothingLeft
-                        : "no event in the file, only blanks and comments; name a file with a recorded history");
+    if (window.cut()) throw Complaint(kNothingLeft, window.end());
+    throw Complaint("no event in the file, only blanks and comments; name a file with a recorded history");
   }
   if (looks_binary(start)) unknown_format(start, text.data());
   const std::string_view inner = from_first_form(form.substr(1));

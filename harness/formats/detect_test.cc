@@ -170,7 +170,7 @@ TEST(Detect, WhatIsNoHistoryIsRefused) {
       outcome("[{\"type\":\"ok\"}]"),
       "FILE line 1 column 1: a JSON array; a history has one event per line: jq -c '.[]' turns one into the other");
   EXPECT_EQ(outcome("{"),
-            "FILE line 1 column 1: cut short in its first event; nothing is left to judge, fetch the file again");
+            "FILE line 1 column 2: cut short in its first event; nothing is left to judge, fetch the file again");
 }
 
 TEST_F(Files, AreReadLikeText) {
