@@ -70,11 +70,12 @@ HistoryFile read_history(const std::filesystem::path& file) {
   std::vector<Event> events;
   bool truncated = false;
   std::string line;
+  EventParser parser;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     const bool cut = in.eof();  // no newline at the end: the writer was stopped in the middle of it
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
-      events.push_back(parse_event(line));
+      events.push_back(parser.parse(line));
     } catch (const Error& error) {
       if (cut && is_cut_short(line)) {
         truncated = true;
