@@ -85,7 +85,7 @@ class Search {
       if (!operations_[i].unknown()) obligations.push_back(i);
     }
     std::ranges::stable_sort(obligations, {}, [this](std::uint32_t i) { return operations_[i].ret; });
-    cut_after(obligations, *result.first_illegal_return);
+    if (limits_.minimal_core) cut_after(obligations, *result.first_illegal_return);
     const Instant end = operations_[obligations.back()].ret;
     std::ranges::reverse(obligations);
     decision.rule = "no-order";
@@ -109,9 +109,9 @@ class Search {
     std::size_t failing = possible + 1;
     for (std::size_t more = 1; !fails(failing); more *= 2) {
       possible = failing;
-      failing = std::min(obligations.size(), failing + more);
+      failing = limits_.reached() ? obligations.size() : std::min(obligations.size(), failing + more);
     }
-    while (limits_.minimal_core && possible + 1 < failing) {
+    while (possible + 1 < failing && !limits_.reached()) {
       const std::size_t middle = possible + (failing - possible) / 2;
       (fails(middle) ? failing : possible) = middle;
     }
@@ -156,9 +156,10 @@ class Search {
     const auto fails = [&](std::size_t length) { return impossible(core, std::span(rest).first(length)); };
     std::size_t possible = 0;
     std::size_t failing = 0;
-    for (; failing < rest.size() && !fails(failing); failing = std::min(rest.size(), failing * 2 + 1)) {
+    for (; failing < rest.size() && !limits_.reached() && !fails(failing); failing = std::min(rest.size(), failing * 2 + 1)) {
       possible = failing + 1;
     }
+    if (limits_.reached()) return rest.size();
     while (possible < failing) {
       const std::size_t middle = possible + (failing - possible) / 2;
       if (fails(middle)) {

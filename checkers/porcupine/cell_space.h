@@ -42,6 +42,7 @@ struct CellFacts {
   boost::unordered_flat_map<std::uint32_t, std::vector<std::uint32_t>> unknown_to;  // value -> unknown classes
   std::vector<std::uint32_t> unknown_conditional;                                   // unknown classes that want a value
   std::uint32_t initial = 0;
+  std::uint32_t hopeless = kNone;  // the first known operation, by return, that finds what nobody ever leaves
 
   CellFacts(std::vector<CellClass> all, std::uint32_t start, std::uint32_t value_count, const Timeline& timeline)
       : classes(std::move(all)), values(value_count), initial(start) {
@@ -63,12 +64,22 @@ struct CellFacts {
       refusals = refusals || cell.refuses != kNone;
       if (cell.leaves != kNone) ++values[cell.leaves].supplies;
     }
+    find_hopeless(timeline);
   }
   [[nodiscard]] std::size_t bytes() const {
     return classes.capacity() * sizeof(CellClass) + values.capacity() * sizeof(Value) + unknown_to.bucket_count() * 50;
   }
 
  private:
+  void find_hopeless(const Timeline& timeline) {
+    for (std::uint32_t i = 0; i < timeline.size(); ++i) {
+      const Timeline::Op& op = timeline.op(i);
+      const std::uint32_t wants = classes[op.cls].wants;
+      if (!op.known || wants == kNone || wants == initial || values[wants].supplies > 0) continue;
+      if (unknown_to.contains(wants)) continue;
+      if (hopeless == kNone || op.return_at < timeline.op(hopeless).return_at) hopeless = i;
+    }
+  }
   void note_unknown(std::uint32_t cls, std::vector<bool>& seen) {
     const CellClass& cell = classes[cls];
     if (seen[cls] || cell.leaves == kNone) return;
@@ -184,6 +195,7 @@ class CellSpace {
     out.clear();
     const bool held = needed(conf.state, conf.done) && !supplied(conf.state, conf);
     const std::uint32_t want = class_of(due).wants;
+    if (want != kNone && want != conf.state && !supplied(want, conf)) return;
     ++stamp_;
     const auto offer = [&](bool direct) {
       for (const std::uint32_t number : window_.movers()) {
@@ -281,6 +293,7 @@ class CellSpace {
         if (!conf.done.test(timeline_->op(number).slot)) offer(class_of(number).wants);
       }
     }
+    marks_.each_in_chains(conf, [&](std::uint32_t number) { offer(class_of(number).wants); });
     for (const std::uint32_t cls : facts_->unknown_conditional) {
       if (window_.called(cls) > 0) offer(facts_->classes[cls].wants);
     }

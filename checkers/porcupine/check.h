@@ -49,6 +49,15 @@ Result check_group(const M& model, std::span<const Operation<M>> operations, std
   const Problem<M> problem(model, operations, numbers);
   Account account(budget);
   account.set(problem.bytes());
+  if constexpr (HasCell<M>) {
+    if (problem.facts().hopeless != kNone) {
+      Result result{.verdict = Verdict::illegal,
+                    .first_illegal_return = problem.timeline().op(problem.facts().hopeless).original,
+                    .proven_until = problem.instant(0),
+                    .reason = "it found what nobody could have left there"};
+      return result;
+    }
+  }
   RaceResult raced = race(problem, budget, options);
   Result result;
   result.statistics.configurations = raced.configurations;
@@ -65,7 +74,9 @@ Result check_group(const M& model, std::span<const Operation<M>> operations, std
     default:
       result.verdict = Verdict::unknown;
       result.reason = raced.status == Status::out_of_time ? "the time ran out" : "the memory ran out";
-      if (problem.timeline().slots() > 4096) result.reason = "more than 4096 operations are pending at once";
+      if (problem.timeline().slots() > kMostPending) {
+        result.reason = "more than " + std::to_string(kMostPending) + " operations are pending at once";
+      }
   }
   result.proven_until = problem.instant(raced.proven);
   return result;

@@ -32,6 +32,7 @@ struct RaceResult {
 };
 
 inline constexpr std::size_t kMostPartials = 16;
+inline constexpr std::uint32_t kMostPending = 2048;
 
 template <class Space, std::size_t W, class Facts>
 class Race {
@@ -121,8 +122,7 @@ RaceResult race(const Problem<M>& problem, Budget& budget, const RaceOptions& op
   const std::uint32_t slots = problem.timeline().slots();
   if (slots <= 64) return with.template operator()<1>();
   if (slots <= 128) return with.template operator()<2>();
-  if (slots <= 512) return with.template operator()<8>();
-  if (slots <= 4096) return with.template operator()<64>();
+  if (slots <= kMostPending) return with.template operator()<kMostPending / 64>();
   return {.status = Status::out_of_memory};
 }
 
