@@ -38,16 +38,20 @@ std::optional<std::int64_t> half_of(RecordedValue value) {
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
+std::string printable(std::string_view text) {
   const std::string_view part = shortened(text, kQuoted);
   const auto last = static_cast<unsigned char>(simdjson::validate_utf8(part) ? 0xFF : 0x7F);
-  std::string out = "\"";
+  std::string out;
   for (const char character : part) {
     const auto byte = static_cast<unsigned char>(character);
     out += byte >= ' ' && byte != 0x7F && byte <= last ? character : '?';
   }
-  out += text.size() > kQuoted ? "...\"" : "\"";
+  if (text.size() > kQuoted) out += "...";
   return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  return '"' + printable(text) + '"';
 }
 
 HistoryBuilder::HistoryBuilder(Format format, bool tuple_keys) : tuple_keys_(tuple_keys) {
@@ -150,7 +154,8 @@ RecordedValue HistoryBuilder::close_event_map(std::size_t mark, Draft& draft) {
     } else if (number && *number >= 0 && *number < static_cast<std::int64_t>(kNoHold)) {
       draft.event.hold = static_cast<std::uint32_t>(*number);
     } else {
-      throw Complaint(fmt::format("the hold is {}; number the holds from 0 to 4294967294", history_.describe(hold)));
+      throw Complaint(
+          fmt::format("the hold is {}; number the holds from 0 to 4294967294", printable(history_.describe(hold))));
     }
   }
   scratch_.resize(kept);
@@ -223,7 +228,7 @@ void HistoryBuilder::split_tuple(Draft& draft) {
     if (event.type != EventType::invoke) return;  // a completion may leave its value out
     throw Complaint(fmt::format(
         "the value is {}, neither a [key value] pair nor is there a {}; check it without partitioning by key",
-        in_quotes(history_.describe(tuple)), field("key")));
+        printable(history_.describe(tuple)), field("key")));
   }
   const RecordedValue key = history_.element(tuple, 0);
   event.value = history_.element(tuple, 1);

@@ -17,8 +17,9 @@ namespace holdfast::formats {
 
 inline constexpr int kDeepest = 200;  // levels of nesting; readers take a stack frame per level
 
-// "…" with at most 60 bytes, and nothing in it that a terminal would obey.
-std::string in_quotes(std::string_view text);
+// At most 60 bytes of a text, and nothing in it that a terminal would obey.
+std::string printable(std::string_view text);
+std::string in_quotes(std::string_view text);  // "…"
 
 // An event while its fields are being read.
 struct Draft {

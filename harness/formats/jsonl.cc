@@ -94,12 +94,12 @@ class JsonlReader {
       std::string_view type;
       if (value.get(type) != simdjson::SUCCESS || !builder_.set_type(draft, type)) {
         throw Complaint(
-            fmt::format(R"("type" is {}; it must be "invoke", "ok", "fail" or "info")", in_quotes(printed(value))));
+            fmt::format(R"("type" is {}; it must be "invoke", "ok", "fail" or "info")", printable(printed(value))));
       }
     } else if (name == "f") {
       std::string_view f;
       if (value.get(f) != simdjson::SUCCESS) {
-        throw Complaint(fmt::format(R"("f" is {}; it must be a string)", in_quotes(printed(value))));
+        throw Complaint(fmt::format(R"("f" is {}; it must be a string)", printable(printed(value))));
       }
       event.f = builder_.intern(f);
     } else if (name == "key") {
@@ -129,7 +129,7 @@ class JsonlReader {
     event.time = kNoTime;
     if (value.is_null() || value.get(event.time) == simdjson::SUCCESS) return;
     throw Complaint(
-        fmt::format(R"("time" is {}; it must be nanoseconds, a whole number below 2^63)", in_quotes(printed(value))));
+        fmt::format(R"("time" is {}; it must be nanoseconds, a whole number below 2^63)", printable(printed(value))));
   }
 
   // A string as it is, anything else as JSON.

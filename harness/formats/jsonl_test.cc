@@ -120,10 +120,9 @@ TEST(Jsonl, KeysMayBeNumbersOrStandInTheValue) {
   EXPECT_EQ(tuples.text(tuples[2].key), "own");
   EXPECT_EQ(tuples.describe(tuples[2].value), "[7,null]");
   EXPECT_EQ(tuples[3].key, kNoText);
-  EXPECT_EQ(
-      complaint(kInvoke, true),
-      "h.jsonl line 1 column 1: the value is \"null\", neither a [key value] pair nor is there a \"key\"; check it "
-      "without partitioning by key");
+  EXPECT_EQ(complaint(kInvoke, true),
+            "h.jsonl line 1 column 1: the value is null, neither a [key value] pair nor is there a \"key\"; check it "
+            "without partitioning by key");
 }
 
 TEST(Jsonl, ComplaintsNameLineColumnAndFix) {
@@ -132,15 +131,14 @@ TEST(Jsonl, ComplaintsNameLineColumnAndFix) {
   EXPECT_EQ(after("[1]"),
             "h.jsonl line 3 column 1: not a JSON object; a history has one event per line, each an object");
   EXPECT_EQ(after(R"({"type":"good","process":1,"f":"x"})"),
-            R"(h.jsonl line 3 column 2: "type" is ""good""; it must be "invoke", "ok", "fail" or "info")");
+            R"(h.jsonl line 3 column 2: "type" is "good"; it must be "invoke", "ok", "fail" or "info")");
   EXPECT_EQ(after(R"({"type":"ok","process":-1,"f":"x"})"),
             "h.jsonl line 3 column 14: process -1; number the processes from 0 to 2147483647");
   EXPECT_EQ(after(R"({"type":"ok","process":1.5,"f":"x"})"),
             "h.jsonl line 3 column 14: process 1.5; number the processes from 0 to 2147483647");
-  EXPECT_EQ(after(R"({"type":"ok","process":1,"f":7})"),
-            R"(h.jsonl line 3 column 26: "f" is "7"; it must be a string)");
+  EXPECT_EQ(after(R"({"type":"ok","process":1,"f":7})"), R"(h.jsonl line 3 column 26: "f" is 7; it must be a string)");
   EXPECT_EQ(after(R"({"type":"ok","process":1,"f":"x","time":"noon"})"),
-            R"(h.jsonl line 3 column 34: "time" is ""noon""; it must be nanoseconds, a whole number below 2^63)");
+            R"(h.jsonl line 3 column 34: "time" is "noon"; it must be nanoseconds, a whole number below 2^63)");
   EXPECT_EQ(after(R"({"type":"ok","process":1,"f":"x","value":{"hold":"a"}})"),
             R"(h.jsonl line 3 column 34: the hold is "a"; number the holds from 0 to 4294967294)");
   EXPECT_EQ(after(R"({"type":"ok","f":"x"})"),
