@@ -102,7 +102,11 @@ Decision run(const Promise& promise, std::vector<Operation>& operations, const L
   if (!keys) return one(operations, limits);
   const std::vector<std::size_t> begin = group_by_key(operations);
 
-  const unsigned workers = limits.threads > 0 ? limits.threads : std::max(1U, std::thread::hardware_concurrency());
+  // A thread costs more than deciding a few thousand operations.
+  constexpr std::size_t kOperationsPerThread = 20'000;
+  const unsigned cores = limits.threads > 0 ? limits.threads : std::max(1U, std::thread::hardware_concurrency());
+  const auto workers =
+      static_cast<unsigned>(std::min<std::size_t>(cores, 1 + operations.size() / kOperationsPerThread));
   Limits own = limits;
   own.threads = 1;
   own.bytes = limits.bytes / workers;
@@ -110,21 +114,22 @@ Decision run(const Promise& promise, std::vector<Operation>& operations, const L
   own.stop = enough.get_token();
   std::vector<Decision> results(workers);
   std::atomic<std::size_t> next{0};
+  const auto work = [&](Decision& result) {
+    for (std::size_t key = next++; key + 1 < begin.size() && !enough.stop_requested(); key = next++) {
+      Decision decision =
+          one(std::span<const Operation>(operations).subspan(begin[key], begin[key + 1] - begin[key]), own);
+      const std::uint64_t searched = result.searched + decision.searched;
+      if (decision.answer != Answer::linearizable) result = std::move(decision);
+      result.searched = searched;
+      if (result.answer == Answer::violation) enough.request_stop();
+    }
+  };
   {
     std::vector<std::jthread> threads;
-    for (unsigned worker = 0; worker < workers; ++worker) {
-      threads.emplace_back([&, worker] {
-        Decision& result = results[worker];
-        for (std::size_t key = next++; key + 1 < begin.size() && !enough.stop_requested(); key = next++) {
-          Decision decision =
-              one(std::span<const Operation>(operations).subspan(begin[key], begin[key + 1] - begin[key]), own);
-          const std::uint64_t searched = result.searched + decision.searched;
-          if (decision.answer != Answer::linearizable) result = std::move(decision);
-          result.searched = searched;
-          if (result.answer == Answer::violation) enough.request_stop();
-        }
-      });
+    for (unsigned worker = 1; worker < workers; ++worker) {
+      threads.emplace_back([&work, &result = results[worker]] { work(result); });
     }
+    work(results[0]);
   }
   Decision total;
   for (Decision& result : results) {

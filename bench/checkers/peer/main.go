@@ -1,11 +1,11 @@
-// The peer of bench/checkers: reads a history that `bench_checkers write` wrote, has Porcupine decide it, and prints one
-// line of JSON. Only the check is timed, not the reading.
+// The peer of bench/checkers: reads a history that `bench_checkers write` wrote, has Porcupine decide it, and prints
+// one line of JSON. Only the check is timed, not the reading.
 //
 // File, little endian: "HFBENCH1", the family's name in 16 bytes, uint32 permits, reentrancy; uint64 count; then per
 // operation 48 bytes: int64 call, ret, argument, result; uint32 owner, key; uint8 call, outcome; 6 bytes of nothing.
 //
-// Unknown outcomes: the operation returns at the end of time. Porcupine wants every operation in its order, also one that
-// never happened, and there are two ways to tell it (-unknown):
+// Unknown outcomes: the operation returns at the end of time. Porcupine wants every operation in its order, also one
+// that never happened, and there are two ways to tell it (-unknown):
 //
 //	end   each partition gets one more operation, End, called when all known ones have returned, after which anything
 //	      goes; before it an unknown operation must take effect. Few orders of equal effect: good for violations.
@@ -82,7 +82,8 @@ func read(path string) (*history, error) {
 		return nil, fmt.Errorf("%s is no history of bench_checkers", path)
 	}
 	word := binary.LittleEndian.Uint32
-	h := &history{family: strings.TrimRight(string(data[8:24]), "\x00"), permits: word(data[24:]), reentrancy: word(data[28:])}
+	family := strings.TrimRight(string(data[8:24]), "\x00")
+	h := &history{family: family, permits: word(data[24:]), reentrancy: word(data[28:])}
 	count := binary.LittleEndian.Uint64(data[32:])
 	data = data[headerBytes:]
 	if uint64(len(data)) != count*operationBytes {
