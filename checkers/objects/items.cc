@@ -12,6 +12,9 @@ namespace {
 
 using Numbers = std::vector<std::uint32_t>;
 
+// While a core is made minimal only small histories are worth a search; it must not take longer than the decision.
+constexpr std::size_t kMostSearched = 40;
+
 bool takes(const Operation& operation) {
   return operation.f == Call::extract && operation.ok() && operation.result != kNothing;
 }
@@ -55,11 +58,15 @@ void take_out(Items& items, Operations operations, std::uint32_t extract, std::u
   item.insert_ret = std::min(item.insert_ret, operation.ret);
 }
 
+Decision decide_up_to(const Promise& promise, Operations operations, const QuickDecider& quick, const Limits& limits,
+                      std::size_t most_searched);
+
 // Cuts where the object is certainly empty and nothing is under way.
 class Pieces {
  public:
-  Pieces(const Promise& promise, Operations operations, const QuickDecider& quick, const Limits& limits)
-      : promise_(promise), operations_(operations), quick_(quick), limits_(limits) {}
+  Pieces(const Promise& promise, Operations operations, const QuickDecider& quick, const Limits& limits,
+         std::size_t most_searched)
+      : promise_(promise), operations_(operations), quick_(quick), limits_(limits), most_(most_searched) {}
 
   Decision decide() {
     choose();
@@ -114,6 +121,8 @@ class Pieces {
     Decision decision;
     if (quick) {
       decision = std::move(quick->decision);
+    } else if (piece.size() > most_) {
+      return out_of_time();
     } else {
       decision = search(promise_, piece, limits);
       decision.searched = piece.size();
@@ -154,8 +163,9 @@ class Pieces {
         core.push_back(kept_[k]);
       }
     }
-    const Decider exact = [this](const Promise& promise, Operations some, const Limits& limits) {
-      return decide_items(promise, some, quick_, limits);
+    const std::size_t most_for_this = 2 * (end - begin);
+    const Decider exact = [this, most_for_this](const Promise& promise, Operations some, const Limits& limits) {
+      return decide_up_to(promise, some, quick_, limits, std::max(kMostSearched, most_for_this));
     };
     if (limits_.minimal_core && !contradictory(promise_, operations_, core, exact, limits_)) {
       core.clear();
@@ -171,10 +181,31 @@ class Pieces {
   Operations operations_;
   const QuickDecider& quick_;
   const Limits& limits_;
+  std::size_t most_;  // no larger piece is searched
   Numbers kept_;
   bool unknown_ = false;  // something unknown was called
   bool whole_ = false;    // the piece is all there is
 };
+
+Decision decide_up_to(const Promise& promise, Operations operations, const QuickDecider& quick, const Limits& limits,
+                      std::size_t most_searched) {
+  const Items items = pair_items(promise, operations);
+  if (limits.reached()) return out_of_time();
+  if (items.unique) {
+    std::optional<Quick> answer = items.fault ? Quick{*items.fault} : quick(promise, operations, items, limits);
+    if (answer && answer->decision.answer == Answer::violation) {
+      const Decider again = [&quick](const Promise& of, Operations some, const Limits& within) {
+        return decide_up_to(of, some, quick, within, kMostSearched);
+      };
+      Limits as_it_is = limits;
+      as_it_is.minimal_core = limits.minimal_core && !answer->minimal;
+      const Numbers core = answer->decision.core;
+      conclude(answer->decision, promise, operations, core, again, as_it_is);
+    }
+    if (answer) return std::move(answer->decision);
+  }
+  return Pieces(promise, operations, quick, limits, most_searched).decide();
+}
 
 }  // namespace
 
@@ -210,22 +241,7 @@ Items pair_items(const Promise& promise, Operations operations) {
 }
 
 Decision decide_items(const Promise& promise, Operations operations, const QuickDecider& quick, const Limits& limits) {
-  const Items items = pair_items(promise, operations);
-  if (limits.reached()) return out_of_time();
-  if (items.unique) {
-    std::optional<Quick> answer = items.fault ? Quick{*items.fault} : quick(promise, operations, items, limits);
-    if (answer && answer->decision.answer == Answer::violation) {
-      const Decider again = [&quick](const Promise& of, Operations some, const Limits& within) {
-        return decide_items(of, some, quick, within);
-      };
-      Limits as_it_is = limits;
-      as_it_is.minimal_core = limits.minimal_core && !answer->minimal;
-      const Numbers core = answer->decision.core;
-      conclude(answer->decision, promise, operations, core, again, as_it_is);
-    }
-    if (answer) return std::move(answer->decision);
-  }
-  return Pieces(promise, operations, quick, limits).decide();
+  return decide_up_to(promise, operations, quick, limits, operations.size());
 }
 
 Cover::Cover(std::vector<Stretch> stretches) : stretches_(std::move(stretches)) {
@@ -265,17 +281,34 @@ void add_extracts(Operations operations, Instant when, std::vector<std::uint32_t
   }
 }
 
-std::vector<std::uint32_t> core_of_empty(Operations operations, const Items& items, std::uint32_t empty,
-                                         const std::vector<std::uint32_t>& chain) {
-  Numbers core = {empty};
+std::vector<std::uint32_t> fewest_items(const Items& items, const std::vector<std::uint32_t>& some,
+                                        const std::function<bool(const Items&)>& impossible) {
+  return minimal_part(some, [&](Numbers numbers) {
+    std::ranges::sort(numbers);
+    Items fewer;
+    for (const std::uint32_t number : numbers) fewer.items.push_back(items.items[number]);
+    return impossible(fewer);
+  });
+}
+
+std::vector<std::uint32_t> core_of_items(Operations operations, const Items& items,
+                                         const std::vector<std::uint32_t>& some, Instant when) {
+  Numbers core;
   bool stays = false;
-  for (const std::uint32_t number : chain) {
+  for (const std::uint32_t number : some) {
     const Item& item = items.items[number];
     if (!operations[item.insert].unknown()) core.push_back(item.insert);
     if (item.extract != kNone) core.push_back(item.extract);
     stays = stays || item.extract == kNone;
   }
-  if (stays) add_extracts(operations, operations[empty].ret, core);
+  if (stays) add_extracts(operations, when, core);
+  return core;
+}
+
+std::vector<std::uint32_t> core_of_empty(Operations operations, const Items& items, std::uint32_t empty,
+                                         const std::vector<std::uint32_t>& chain) {
+  Numbers core = core_of_items(operations, items, chain, operations[empty].ret);
+  core.push_back(empty);
   return core;
 }
 

@@ -62,6 +62,14 @@ class Cover {
   std::vector<std::uint32_t> farthest_;  // among the first i + 1 the one that ends last
 };
 
+// Of the items in `some` a minimal part for which `impossible` is still true; the items given to it are in order.
+std::vector<std::uint32_t> fewest_items(const Items& items, const std::vector<std::uint32_t>& some,
+                                        const std::function<bool(const Items&)>& impossible);
+// What was put in and taken out; where an item stays inside, all extracts called by `when` as well, see
+// core_of_empty().
+std::vector<std::uint32_t> core_of_items(Operations operations, const Items& items,
+                                         const std::vector<std::uint32_t>& some, Instant when);
+
 // The core of "it was empty" (`empty`) although the stretches of `chain` say otherwise: who put in and took out. Where
 // an item stays inside, all extracts before are needed, too: weakened, one of them could have taken it.
 std::vector<std::uint32_t> core_of_empty(Operations operations, const Items& items, std::uint32_t empty,

@@ -152,6 +152,24 @@ Numbers that_matter_to_counter(Operations operations, const std::vector<bool>& i
   return result;
 }
 
+Numbers joined(const Numbers& one, const Numbers& other) {
+  Numbers result = one;
+  result.insert(result.end(), other.begin(), other.end());
+  return result;
+}
+
+// Of `candidates` a minimal set that is contradictory together with `given`.
+Numbers needed(const Numbers& given, bool changed, const Numbers& candidates,
+               const std::function<bool(const Numbers&)>& impossible) {
+  if (changed && impossible(given)) return {};
+  if (candidates.size() <= 1) return candidates;
+  const auto middle = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
+  const Numbers first(candidates.begin(), middle);
+  const Numbers second(middle, candidates.end());
+  const Numbers of_second = needed(joined(given, first), true, second, impossible);
+  return joined(needed(joined(given, of_second), !of_second.empty(), first, impossible), of_second);
+}
+
 class Minimizer {
  public:
   Minimizer(const Promise& promise, Operations operations, const Numbers& core, const Decider& decider,
@@ -180,7 +198,9 @@ class Minimizer {
     arena_.erase(std::ranges::unique(arena_).begin(), arena_.end());
   }
 
-  Numbers minimal(const Numbers& core) { return needed({}, false, core); }
+  Numbers minimal(const Numbers& core) {
+    return minimal_part(core, [this](const Numbers& members) { return impossible(members); });
+  }
 
   // False also when it cannot be told: then more stays in the core than must.
   bool impossible(Numbers members) {
@@ -200,25 +220,6 @@ class Minimizer {
   }
 
  private:
-  // Of `candidates` a minimal set that is contradictory together with `given`.
-  Numbers needed(const Numbers& given, bool changed, const Numbers& candidates) {
-    if (changed && impossible(given)) return {};
-    if (candidates.size() == 1) return candidates;
-    const auto middle = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
-    const Numbers first(candidates.begin(), middle);
-    const Numbers second(middle, candidates.end());
-    const Numbers of_second = needed(joined(given, first), true, second);
-    Numbers result = needed(joined(given, of_second), !of_second.empty(), first);
-    result.insert(result.end(), of_second.begin(), of_second.end());
-    return result;
-  }
-
-  static Numbers joined(const Numbers& one, const Numbers& other) {
-    Numbers result = one;
-    result.insert(result.end(), other.begin(), other.end());
-    return result;
-  }
-
   const Promise& promise_;
   Operations operations_;
   const Decider& decider_;
@@ -281,6 +282,11 @@ bool in_program_order(Operations operations, const Numbers& witness) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> minimal_part(const std::vector<std::uint32_t>& candidates,
+                                        const std::function<bool(const std::vector<std::uint32_t>&)>& impossible) {
+  return needed({}, false, candidates, impossible);
+}
 
 bool is_observation(const Operation& operation) {
   return operation.refused() || operation.f == Call::read || operation.f == Call::contains ||

@@ -23,6 +23,11 @@ using Decider = std::function<Decision(const Promise&, Operations, const Limits&
 void conclude(Decision& decision, const Promise& promise, Operations operations, std::vector<std::uint32_t> core,
               const Decider& decider, const Limits& limits);
 
+// A subset-minimal part of `candidates` (in their order) for which `impossible` is still true, given that it is for all
+// of them and that more members never make it false.
+std::vector<std::uint32_t> minimal_part(const std::vector<std::uint32_t>& candidates,
+                                        const std::function<bool(const std::vector<std::uint32_t>&)>& impossible);
+
 // Is the history impossible when only these operations are taken at their word? False also when that cannot be told.
 bool contradictory(const Promise& promise, Operations operations, const std::vector<std::uint32_t>& core,
                    const Decider& decider, const Limits& limits);
