@@ -27,7 +27,7 @@ class DepthFirst {
   // Goes on for about `work` moves.
   Status advance(std::uint64_t work) {
     for (std::uint64_t i = 0; i < work; ++i) {
-      if ((++ticks_ & 127U) == 0 && !within_budget()) return status_;
+      if ((ticks_++ & 63U) == 0 && !within_budget()) return status_;
       if (!move()) return status_;
     }
     return Status::running;
@@ -51,27 +51,34 @@ class DepthFirst {
 
   // One node entered or one failed; false when it is over.
   bool move() {
-    if (entering_) {
-      while (!space_.window().at_end()) {
-        const std::uint32_t place = space_.window().place();
-        const std::uint32_t number = timeline_->op_at(place);
-        if (!timeline_->is_return(place)) {
-          space_.forward();
-          if (timeline_->op(number).eager) space_.called(now_, number, path_);
-          continue;
-        }
-        if (!now_.done.test(timeline_->op(number).slot)) space_.settle(now_, path_);
-        if (!now_.done.test(timeline_->op(number).slot)) break;
-        space_.marks().release(now_.done, number);
-        space_.forward();
-      }
-      entering_ = false;
-      deepest_ = std::max(deepest_, space_.window().place());
-      if (space_.window().at_end()) return end(Status::ok);
-      if (has_failed()) return back();
-      stack_.push_back({now_, space_.window().place(), 0, static_cast<std::uint32_t>(path_.size())});
-    }
+    if (!entering_) return try_next();
+    if (!arrive()) return true;
+    entering_ = false;
+    if (space_.window().at_end()) return end(Status::ok);
+    if (has_failed()) return back();
+    stack_.push_back({now_, space_.window().place(), 0, static_cast<std::uint32_t>(path_.size())});
     return try_next();
+  }
+
+  // On to the next return of an operation that is not done. False: not there yet, but time to look at the budget.
+  bool arrive() {
+    for (int events = 0; !space_.window().at_end(); ++events) {
+      const std::uint32_t place = space_.window().place();
+      deepest_ = std::max(deepest_, place);
+      if (events == 64) return false;
+      const std::uint32_t number = timeline_->op_at(place);
+      if (!timeline_->is_return(place)) {
+        space_.forward();
+        if (timeline_->op(number).eager) space_.called(now_, number, path_);
+        continue;
+      }
+      if (!now_.done.test(timeline_->op(number).slot)) space_.settle(now_, path_);
+      if (!now_.done.test(timeline_->op(number).slot)) return true;
+      space_.marks().release(now_.done, number);
+      space_.forward();
+    }
+    deepest_ = space_.window().place();
+    return true;
   }
 
   bool try_next() {

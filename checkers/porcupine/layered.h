@@ -81,7 +81,7 @@ class Layered {
       }
     }
     furthest_ = std::max(furthest_, space_.window().place());
-    if ((++ticks_ & 127U) == 0) within_budget();
+    if ((ticks_++ & 127U) == 0) within_budget();
     if (space_.garbage()) collect_garbage();
   }
 
