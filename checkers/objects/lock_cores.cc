@@ -43,6 +43,7 @@ class Minimizer {
         history_.push_back(arena_.operations[i]);
       } else if (!is_observation(arena_.operations[i])) {
         history_.push_back(weaken(arena_.operations[i]));
+        if (!arena_.weak_arguments.empty()) history_.back().argument = arena_.weak_arguments[i];
       }
     }
     return decider_(promise_, history_, limits_).answer == Answer::violation;

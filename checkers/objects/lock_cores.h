@@ -19,8 +19,9 @@ using LockDecider = std::function<Decision(const Promise&, Operations, const Lim
 
 // The operations among which a core is looked for: a small history by itself.
 struct Arena {
-  std::vector<Operation> operations;   // by call
-  std::vector<std::uint32_t> numbers;  // in the whole history
+  std::vector<Operation> operations;         // by call
+  std::vector<std::uint32_t> numbers;        // in the whole history
+  std::vector<std::int64_t> weak_arguments;  // empty, or of each operation when it is weakened
 };
 // All operations of these holds, with the number of the hold as id.
 Arena arena_of(Operations operations, const HoldGroups& holds, std::vector<std::uint32_t> chosen);

@@ -42,7 +42,9 @@ enum class Call : std::uint8_t {
   insert,     // queue, stack, heap  the value
   extract,    //                                    the value, or kNothing: empty
   ticket,     // fair lock: this hold is in the queue; the acquire of the same hold is its grant
-  acquire,    // semaphore: permits, 1 when kNothing; read-write lock: kRead or kWrite; multi-lock: a number of
+  acquire,    // semaphore: permits, 1 when kNothing; read-write lock: kRead or kWrite; lease mutex: the least lease of
+              // this hold, Promise::lease_least when kNothing (it is gone after the greater of that and
+              // Promise::lease_greatest); multi-lock: a number of
               // Promise::sets      the fencing token, or kNothing; refused: tryLock said that somebody holds it
               //                                    (fair lock: the waiter left the queue)
   renew,      //                                    refused: "you do not hold it"

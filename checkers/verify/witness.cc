@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "checkers/verify/lease_witness.h"
 #include "checkers/verify/sequential.h"
 #include "checkers/verify/verify.h"
 
@@ -62,6 +63,7 @@ std::optional<std::string> refute_witness(const Promise& promise, Operations ope
   if (auto fault = refute_membership(operations, decision)) return fault;
   if (auto fault = refute_real_time(operations, decision)) return fault;
   if (auto fault = refute_program_order(promise, operations, decision)) return fault;
+  if (promise.kind == Kind::lease_mutex) return refute_lease_instants(promise, operations, decision);
   Machine machine = initial_machine(promise);
   for (const std::uint32_t number : decision.witness) {
     if (!apply(machine, promise, operations[number]))
