@@ -117,9 +117,9 @@ void try_random_leases(const Promise& promise, std::uint64_t seed, std::uint64_t
 
 TEST(LeaseMutex, RandomHistories) {
   try_random_leases(leases(3), 1, 2, false);
-  try_random_leases(leases(2, 4), 2, 4, false);
-  try_random_leases(leases(kNever), 3, 4, false);
-  try_random_leases(leases(3), 4, 4, true);
+  try_random_leases(leases(2, 4), 2, 8, false);
+  try_random_leases(leases(kNever), 3, 8, false);
+  try_random_leases(leases(3), 4, 8, true);
 }
 
 TEST(LeaseMutex, RandomHistoriesOfProcesses) {
