@@ -33,6 +33,24 @@ std::vector<bool> plain_attempts(const Promise& promise, Operations operations) 
   return plain;
 }
 
+// Leaves the core as it is where too much would have to be searched.
+void minimise_by_search(const Promise& promise, Operations operations, Numbers& core, const Limits& limits) {
+  constexpr std::size_t kMostToSearch = 4096;
+  Instant end = std::numeric_limits<Instant>::min();
+  for (const std::uint32_t member : core) end = std::max(end, operations[member].ret);
+  Numbers part;
+  for (std::uint32_t i = 0; i < operations.size() && operations[i].call <= end; ++i) part.push_back(i);
+  if (part.size() > kMostToSearch) return;
+  Limits quick = limits;
+  quick.witness = false;
+  quick.minimal_core = false;
+  const auto impossible = [&](Operations weakened) {
+    return search(promise, weakened, quick).answer == Answer::violation;
+  };
+  minimise(operations, part, core, impossible, limits);
+  std::ranges::sort(core);
+}
+
 class Attempts {
  public:
   Attempts(const Promise& promise, Operations operations, const Owners& owners, Holds& holds, const Limits& limits)
@@ -159,8 +177,14 @@ class Attempts {
     decision.from = operation.call;
     decision.to = operation.ret;
     decision.core = proof_of_freedom(promise_, operations_, owners_, promise_.reentrancy, attempt, operation.call);
-    const Numbers proof = decision.core;
+    // Of a proof by releases nothing can be missing: the owner in question could have held the lock just then. That a
+    // hold was lost may follow from what others did.
+    const bool losses =
+        std::ranges::any_of(decision.core, [this](std::uint32_t each) { return operations_[each].refused(); });
     decision.core.push_back(attempt);
+    if (limits_.minimal_core && losses) minimise_by_search(promise_, operations_, decision.core, limits_);
+    Numbers proof = decision.core;
+    std::erase(proof, attempt);
     decision.because = named(decision.core, {attempt}) + " was told that somebody holds the lock, and nobody can have" +
                        (proof.empty() ? ": nobody had asked for it"
                                       : ": " + named(decision.core, proof) + " show that every hold was over");
@@ -210,21 +234,9 @@ Decision phantom(const Promise& promise, Operations operations, const Owners& ow
   // A core of the whole needs a proof that what came before the stretch is over.
   Numbers core =
       begin == 0 ? Numbers{} : proof_of_freedom(promise, operations, owners, most, begin, operations[begin].call);
-  const bool certainly_minimal = core.empty();
+  const bool minimal = core.empty();
   core.insert(core.begin(), found.core.begin(), found.core.end());
-  constexpr std::size_t kMostToSearch = 4096;
-  Instant end = std::numeric_limits<Instant>::min();
-  for (const std::uint32_t member : core) end = std::max(end, operations[member].ret);
-  Numbers part;
-  for (std::uint32_t i = 0; i < operations.size() && operations[i].call <= end; ++i) part.push_back(i);
-  if (limits.minimal_core && !certainly_minimal && part.size() <= kMostToSearch) {
-    Limits quick = limits;
-    quick.witness = false;
-    quick.minimal_core = false;
-    minimise(
-        operations, part, core,
-        [&](Operations weakened) { return search(promise, weakened, quick).answer == Answer::violation; }, limits);
-  }
+  if (limits.minimal_core && !minimal) minimise_by_search(promise, operations, core, limits);
   std::ranges::sort(core);
   found.core = std::move(core);
   Numbers told;
