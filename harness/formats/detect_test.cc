@@ -142,6 +142,11 @@ TEST(Detect, ACutPackedFileIsReadUpToTheCut) {
   EXPECT_GT(most, 250U);
 }
 
+TEST(Detect, ACutPackedFileLosesNothingThatFitsTheWindow) {
+  const std::string whole = packed(kJsonl + std::string(3000, ' ') + "\n" + kJsonl);  // one long copy for zlib
+  for (std::size_t length = 2; length < whole.size(); ++length) survive(whole.substr(0, length), {});
+}
+
 TEST(Detect, DamagedPackedFilesAreRefused) {
   std::string damaged = packed(kJsonl);
   damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);  // in the checksum

@@ -88,8 +88,9 @@ class GzSource : public ByteSource {
     while (stream_.avail_out == room && !over_) {
       if (!damage_.empty()) throw Complaint(damage_);
       if (stream_.avail_in == 0 && !refill()) {
-        cut_ = !between_;
-        over_ = true;
+        if (!between_) advance();  // zlib may still hold back what did not fit the last time
+        over_ = stream_.avail_out == room && damage_.empty();
+        cut_ = over_ && !between_;
       } else if (between_) {
         begin_member();
       } else {
