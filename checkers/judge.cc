@@ -66,7 +66,8 @@ Validity overall(std::span<const Judgement> judgements) {
     if (faults_went_wrong(verdict)) doubtful = true;
     if (!verdict.applicable) continue;
     if (verdict.validity == Validity::invalid) return Validity::invalid;
-    const bool essential = judgement.name == "service" || judgement.name == "clients";
+    const bool essential =
+        judgement.name == "service" || judgement.name == "clients" || judgement.name == "linearizability";
     if (verdict.validity == Validity::unknown && essential) doubtful = true;
     if (verdict.validity == Validity::valid && verdict.exposures > 0) exercised = true;
   }

@@ -22,7 +22,8 @@ std::vector<Judgement> judge(const History& history, std::span<const std::unique
                              const Budget& budget = {});
 
 // The verdict on the run. Invalid when any applicable property is; else unknown when a fault did not bite or did not
-// heal, when mutual exclusion at the service or at the clients is unknown, or when nothing was put to the test.
+// heal, when mutual exclusion at the service or at the clients or linearizability is unknown, or when nothing was put
+// to the test.
 Validity overall(std::span<const Judgement> judgements);
 
 }  // namespace holdfast

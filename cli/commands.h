@@ -11,6 +11,7 @@ namespace holdfast {
 void add_run(CLI::App& app, int& exit_code);
 void add_audit(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_verify(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);

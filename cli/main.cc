@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   holdfast::add_run(app, exit_code);
   holdfast::add_audit(app, exit_code);
   holdfast::add_check(app, exit_code);
+  holdfast::add_verify(app, exit_code);
   holdfast::add_report(app, exit_code);
   holdfast::add_list(app, exit_code);
   holdfast::add_doctor(app, exit_code);

@@ -105,6 +105,8 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--ssh-config", ssh_config, "An OpenSSH configuration instead of ~/.ssh/config");
   command.add_option("--connect-timeout", connect_limit, "How long a host may take to let us in")
       ->capture_default_str();
+  command.add_flag("--stop-on-violation", stop_on_violation,
+                   "End the run at the event that proves a violation, rather than after --time");
   command.add_option("--store", store, "Folder for runs")->capture_default_str();
   command.add_flag("-v,--verbose", verbose, "Log to the terminal, too");
 }
@@ -139,6 +141,7 @@ RunRequest RunOptions::request() const {
   const std::size_t node_count = request.nodes.empty() ? request.system->server_nodes : request.nodes.size();
   if (!concurrency.empty()) request.concurrency = parse_concurrency(concurrency, node_count);
   request.client = words(client);
+  request.stop_on_violation = stop_on_violation;
   return request;
 }
 
@@ -164,6 +167,7 @@ std::vector<std::string> RunOptions::repeating_arguments() const {
   add("--nodes-file", nodes_file, defaults.nodes_file);
   add("--ssh-config", ssh_config, defaults.ssh_config);
   add("--store", store, defaults.store);
+  if (stop_on_violation) arguments.emplace_back("--stop-on-violation");
   return arguments;
 }
 

@@ -30,6 +30,7 @@ struct RunOptions {
   std::string nodes_file;
   std::string ssh_config;
   std::string client;
+  bool stop_on_violation = false;
   bool verbose = false;
 
   void add_to(CLI::App& command);

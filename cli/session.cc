@@ -7,9 +7,12 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <optional>
 #include <system_error>
 
 #include "checkers/judge.h"
+#include "checkers/online/watch.h"
+#include "cli/object_check.h"
 #include "cli/progress.h"
 #include "cli/version.h"
 #include "clusters/local/cluster.h"
@@ -159,6 +162,9 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
   }
   Recorder recorder(folder.history_file());
   std::exception_ptr failure;
+  const std::unique_ptr<online::Watch> watch =
+      request.stop_on_violation ? online::watch_for(request.workload) : nullptr;
+  std::atomic<bool> stopped = false;
   try {
     run({.system = *request.system,
          .cluster = *cluster,
@@ -169,8 +175,20 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
          .concurrency = request.concurrency,
          .operation_limit = request.operation_limit,
          .client_command = place_client(request.client, *cluster),
-         .interrupted = &interrupted(),
-         .on_status = [&progress](const RunStatus& status) { progress.show(status); }});
+         .interrupted = &stopped,
+         .on_event =
+             [&](const Event& event) {
+               if (!watch || stopped) return;
+               if (const auto alarm = watch->see(event)) {
+                 stopped = true;
+                 log(LogLevel::info, "", fmt::format("stopped at event {}: {}", alarm->event, alarm->because));
+               }
+             },
+         .on_status =
+             [&](const RunStatus& status) {
+               if (interrupted()) stopped = true;
+               progress.show(status);
+             }});
   } catch (const Error&) {
     failure = std::current_exception();
   }
@@ -182,9 +200,34 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::vector<PropertyResult> judge_history(const History& history, const WorkloadEntry& workload,
-                                          const WorkloadOptions& options, Validity& validity) {
-  const std::vector<Judgement> judgements = judge(history, workload.make(options).checkers);
+// What the clients worked on, judged as objects; the proof goes to `certificates` when that is not null. What cannot be
+// judged so costs this verdict and no other.
+std::optional<Judgement> judge_objects(const fs::path& file, const WorkloadEntry& workload, std::string* certificates) {
+  if (workload.model.empty()) return std::nullopt;
+  ObjectCheck check;
+  check.file = file;
+  check.model = workload.model;
+  try {
+    const ObjectResults checked = check_objects(check);
+    if (certificates != nullptr) *certificates = certificates_text(checked);
+    const PropertyResult& property = checked.results.properties.front();
+    return Judgement{property.name, property.title, property.verdict, property.milliseconds};
+  } catch (const std::exception& error) {
+    log(LogLevel::warning, "", fmt::format("the history was not judged as {}: {}", workload.model, error.what()));
+    Judgement judgement{.name = "linearizability", .title = fmt::format("linearizable as {}", workload.model)};
+    judgement.verdict.validity = Validity::unknown;
+    judgement.verdict.reason = error.what();
+    return judgement;
+  }
+}
+
+std::vector<PropertyResult> judge_history(const History& history, std::optional<Judgement> objects,
+                                          const WorkloadEntry& workload, const WorkloadOptions& options,
+                                          Validity& validity) {
+  std::vector<Judgement> judgements = judge(history, workload.make(options).checkers);
+  // A lock's service verdict says the same with more words.
+  const bool said = std::ranges::any_of(judgements, [](const Judgement& each) { return each.name == "service"; });
+  if (objects && !said) judgements.insert(judgements.begin(), *std::move(objects));
   validity = overall(judgements);
   std::vector<PropertyResult> properties;
   for (const Judgement& judgement : judgements) {
@@ -249,11 +292,14 @@ RunOutcome check_run(const fs::path& folder) {
   const HistoryFile file = read_history(folder / "history.jsonl");
   WorkloadOptions options{.system = &find_system(outcome.info.system), .faults = !outcome.info.faults.empty()};
   Validity validity = Validity::unknown;
-  std::vector<PropertyResult> properties =
-      judge_history(file.history, find_workload(outcome.info.workload), options, validity);
+  const WorkloadEntry& workload = find_workload(outcome.info.workload);
+  std::string certificates;
+  std::vector<PropertyResult> properties = judge_history(
+      file.history, judge_objects(folder / "history.jsonl", workload, &certificates), workload, options, validity);
   outcome.results = make_results(validity, std::move(properties), file);
   outcome.results.expected = outcome.info.options.value("expected", Value());
   write_file(folder / "results.json", to_json_text(outcome.results));
+  if (!certificates.empty()) write_file(folder / kCertificates, certificates);
   write_file(folder / "report.html", report_html(outcome.info, outcome.results, file.history, folder));
   return outcome;
 }
@@ -262,7 +308,9 @@ RunResults check_history(const fs::path& file, const std::string& workload) {
   const HistoryFile history = read_history(file);
   WorkloadOptions options{.system = systems().data(), .faults = !fault_records(history.history).empty()};
   Validity validity = Validity::unknown;
-  std::vector<PropertyResult> properties = judge_history(history.history, find_workload(workload), options, validity);
+  const WorkloadEntry& entry = find_workload(workload);
+  std::vector<PropertyResult> properties =
+      judge_history(history.history, judge_objects(file, entry, nullptr), entry, options, validity);
   return make_results(validity, std::move(properties), history);
 }
 

@@ -12,6 +12,8 @@
 
 namespace holdfast {
 
+inline constexpr const char* kCertificates = "certificates.jsonl";  // in a run's folder
+
 struct RunRequest {
   std::string name;  // of its folder in the store
   const SystemEntry* system = nullptr;
@@ -31,6 +33,7 @@ struct RunRequest {
   Time connect_limit = std::chrono::seconds(10);
   std::vector<std::string> client;  // a client program of the user's own instead of the system's
   std::vector<std::string> argv;    // the command that repeats this run
+  bool stop_on_violation = false;   // end the run at the first event that proves one
   Value expected;                   // null, or property -> "held" | "BROKEN"
 };
 

@@ -331,6 +331,7 @@ bool Runner::handle_note(Lane& lane, const Note& note) {
 
 void Runner::record(Lane& lane, Event& event) {
   plan_.recorder.append(event);
+  if (plan_.on_event) plan_.on_event(event);
   if (generator_ != nullptr) generator_->observe(moment(lane, event.time), event);
   if (plan_.nemesis != nullptr && plan_.nemesis->observe(lane.number, event)) lane.held = true;
 }
@@ -383,6 +384,7 @@ void Runner::dispatch(Lane& lane, Time now) {
                .value = lane.operation.value,
                .node = lane.node->name()};
   plan_.recorder.append(invoke);
+  if (plan_.on_event) plan_.on_event(invoke);
   generator_->observe(moment(lane, invoke.time), invoke);
   std::vector<std::string> stop_at;
   if (plan_.nemesis != nullptr) stop_at = plan_.nemesis->steps_to_stop_at(lane.operation.f);

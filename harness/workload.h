@@ -35,6 +35,7 @@ struct Workload {
 struct WorkloadEntry {
   std::string_view name;
   std::string_view summary;
+  std::string_view model;  // what the clients work on, as `holdfast check --model` names it; empty: nothing to decide
   Workload (*make)(const WorkloadOptions& options) = nullptr;
 };
 

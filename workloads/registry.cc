@@ -18,9 +18,11 @@ namespace {
 constexpr std::array kTable = {
     WorkloadEntry{.name = "lock",
                   .summary = "contend for locks; read and change a guarded resource while holding one",
+                  .model = "lease-mutex",
                   .make = lock_workload},
     WorkloadEntry{.name = "register",
-                  .summary = "read and write plain keys as fast as the clients answer (for benchmarks)",
+                  .summary = "read and write plain keys as fast as the clients answer",
+                  .model = "register",
                   .make = register_workload},
     WorkloadEntry{.name = "noop",
                   .summary = "operations that do nothing: what the harness itself costs (for benchmarks)",

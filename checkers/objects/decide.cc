@@ -13,7 +13,6 @@
 #include "checkers/objects/register.h"
 #include "checkers/objects/rw_lock.h"
 #include "checkers/objects/semaphore.h"
-#include "checkers/objects/set.h"
 #include "checkers/objects/stack.h"
 
 namespace holdfast::objects {
@@ -24,14 +23,13 @@ Decision decide(const Promise& promise, Operations operations, const Limits& lim
       return decide_register(promise, operations, limits);
     case Kind::counter:
       return decide_counter(promise, operations, limits);
-    case Kind::set:
-      return decide_set(promise, operations, limits);
     case Kind::queue:
       return decide_queue(promise, operations, limits);
     case Kind::stack:
       return decide_stack(promise, operations, limits);
     case Kind::priority_queue:
       return decide_priority_queue(promise, operations, limits);
+    case Kind::set:
     case Kind::multi_register:
     case Kind::append_map:
       return search(promise, operations, limits);

@@ -139,17 +139,45 @@ Numbers that_matter_to_set(const Promise& promise, Operations operations, const 
   return result;
 }
 
-// Nothing that is called after the core has returned matters to a counter; before, every increment may.
-Numbers that_matter_to_counter(Operations operations, const std::vector<bool>& in_core) {
+// Nothing that is called after the core has returned matters to a counter. Of the increments called before all of the
+// core so many as no member of it can do without may have happened in the beginning, and of the others no more than the
+// core counts: answers the initial value for that.
+std::int64_t start_counting(const Promise& promise, Operations operations, const std::vector<bool>& in_core,
+                            Numbers& kept) {
+  const std::int64_t initial = promise.initial == kNothing ? 0 : promise.initial;
+  Instant begin = kNever;
   Instant end = std::numeric_limits<Instant>::min();
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t greatest = initial;
+  std::int64_t increments = 0;
+  bool by_one = true;  // else there is no telling which ones are of use
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (in_core[i]) end = std::max(end, operations[i].ret);
+    by_one = by_one && (operations[i].argument == kNothing || operations[i].argument == 1);
+    if (!in_core[i]) continue;
+    begin = std::min(begin, operations[i].call);
+    end = std::max(end, operations[i].ret);
+    if (operations[i].f == Call::increment) {
+      ++increments;
+    } else {
+      least = std::min(least, operations[i].result);
+      greatest = std::max(greatest, operations[i].result);
+    }
   }
-  Numbers result;
+  Numbers before;
+  Numbers later;
   for (std::uint32_t i = 0; i < operations.size() && operations[i].call <= end; ++i) {
-    if (!in_core[i] && !is_observation(operations[i])) result.push_back(i);
+    if (in_core[i] || is_observation(operations[i])) continue;
+    (operations[i].call <= begin ? before : later).push_back(i);
   }
-  return result;
+  const auto available = static_cast<std::int64_t>(before.size());
+  const std::int64_t done = !by_one || least == std::numeric_limits<std::int64_t>::max()
+                                ? 0
+                                : std::clamp<std::int64_t>(least - increments - initial, 0, available);
+  const std::int64_t of_use =
+      !by_one ? available : std::min(available - done, std::max<std::int64_t>(0, greatest - initial - done));
+  kept.assign(before.begin(), before.begin() + of_use);
+  kept.insert(kept.end(), later.begin(), later.end());
+  return initial + done;
 }
 
 Numbers joined(const Numbers& one, const Numbers& other) {
@@ -184,7 +212,7 @@ class Minimizer {
         arena_ = that_matter_to_register(promise, operations, in_core, core.size());
         break;
       case Kind::counter:
-        arena_ = that_matter_to_counter(operations, in_core);
+        promise_.initial = start_counting(promise, operations, in_core, arena_);
         break;
       case Kind::set:
         arena_ = that_matter_to_set(promise, operations, in_core, core.size());
@@ -220,7 +248,7 @@ class Minimizer {
   }
 
  private:
-  const Promise& promise_;
+  Promise promise_;
   Operations operations_;
   const Decider& decider_;
   Limits limits_;
