@@ -156,7 +156,8 @@ class Search {
     const auto fails = [&](std::size_t length) { return impossible(core, std::span(rest).first(length)); };
     std::size_t possible = 0;
     std::size_t failing = 0;
-    for (; failing < rest.size() && !limits_.reached() && !fails(failing); failing = std::min(rest.size(), failing * 2 + 1)) {
+    for (; failing < rest.size() && !limits_.reached() && !fails(failing);
+         failing = std::min(rest.size(), failing * 2 + 1)) {
       possible = failing + 1;
     }
     if (limits_.reached()) return rest.size();
