@@ -103,7 +103,7 @@ std::uint32_t calls_of(Kind kind) {
 class Translation {
  public:
   Translation(const RecordedHistory& history, const ModelEntry& model, const ModelOptions& options)
-      : history_(history), model_(model), options_(options), allowed_(calls_of(model.kind)) {
+      : history_(history), model_(model), allowed_(calls_of(model.kind)) {
     promise_.kind = model.kind;
     promise_.initial = options.initial.value_or(kNothing);
     promise_.reentrancy = options.reentrancy;
@@ -384,7 +384,6 @@ class Translation {
 
   const RecordedHistory& history_;
   const ModelEntry& model_;
-  const ModelOptions& options_;
   std::uint32_t allowed_;
   objects::Promise promise_;
   std::unordered_map<TextId, std::optional<Call>> calls_;

@@ -73,6 +73,27 @@ TEST(Verify, AcceptsACertificateAndRefusesAForgedOne) {
   }
 }
 
+TEST(Verify, AnObjectThatNoCertificateSpeaksOfIsNotVerified) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path() / "h.jsonl") << R"({"type":"invoke","process":0,"f":"write","key":"x","value":1})" << '\n'
+                                           << R"({"type":"ok","process":0,"f":"write","key":"x","value":1})" << '\n'
+                                           << R"({"type":"invoke","process":0,"f":"write","key":"y","value":1})" << '\n'
+                                           << R"({"type":"ok","process":0,"f":"write","key":"y","value":1})" << '\n';
+  const fs::path certificate = folder.path() / "c.jsonl";
+  run_holdfast({"check", "h.jsonl", "--model", "register", "--certificate", certificate}, folder.path());
+  ASSERT_EQ(run_holdfast({"verify", "h.jsonl", "--certificate", certificate}, folder.path()).exit_code, 0);
+  const std::string both = text_of(certificate);
+  std::ofstream(certificate) << both.substr(0, both.find('\n') + 1);
+  const Ran half = run_holdfast({"verify", "h.jsonl", "--certificate", certificate}, folder.path());
+  EXPECT_EQ(half.exit_code, 1);
+  EXPECT_THAT(half.output, HasSubstr("no certificate speaks of it"));
+}
+
+TEST(StopOnViolation, IsRefusedWhereNothingWatches) {
+  const Ran ran = run_holdfast({"run", "redis-setpx-lua", "--workload", "register", "--stop-on-violation"});
+  EXPECT_EQ(ran.exit_code, 254) << ran.output << ran.errors;
+}
+
 TEST(StopOnViolation, EndsTheRunAtTheBreakWithAProofThatHolds) {
   const std::string obstacle = private_world_obstacle();
   if (!obstacle.empty()) GTEST_SKIP() << "local nodes are not possible here: " << obstacle;
@@ -85,7 +106,7 @@ TEST(StopOnViolation, EndsTheRunAtTheBreakWithAProofThatHolds) {
   EXPECT_LT(results["stats"]["duration_ns"].get<double>(), 50e9) << results["stats"];
   const Ran verified = run_holdfast({"verify", "latest"}, folder.path());
   EXPECT_EQ(verified.exit_code, 0) << verified.output << verified.errors;
-  EXPECT_THAT(verified.output, HasSubstr("✓ L1: valid, by an order of"));
+  EXPECT_THAT(verified.output, HasSubstr("✓ L1: valid as lease mutex, by an order of"));
 }
 
 }  // namespace

@@ -162,9 +162,7 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
   }
   Recorder recorder(folder.history_file());
   std::exception_ptr failure;
-  const std::unique_ptr<online::Watch> watch =
-      request.stop_on_violation ? online::watch_for(request.workload) : nullptr;
-  std::atomic<bool> stopped = false;
+  std::unique_ptr<online::Watch> watch = request.stop_on_violation ? online::watch_for(request.workload) : nullptr;
   try {
     run({.system = *request.system,
          .cluster = *cluster,
@@ -175,20 +173,16 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
          .concurrency = request.concurrency,
          .operation_limit = request.operation_limit,
          .client_command = place_client(request.client, *cluster),
-         .interrupted = &stopped,
+         .interrupted = &interrupted(),
          .on_event =
-             [&](const Event& event) {
-               if (!watch || stopped) return;
-               if (const auto alarm = watch->see(event)) {
-                 stopped = true;
-                 log(LogLevel::info, "", fmt::format("stopped at event {}: {}", alarm->event, alarm->because));
-               }
+             [&watch](const Event& event) {
+               const auto alarm = watch ? watch->see(event) : std::nullopt;
+               if (!alarm) return false;
+               log(LogLevel::info, "", fmt::format("stopped at event {}: {}", alarm->event, alarm->because));
+               watch.reset();  // the first is the one to tell
+               return true;
              },
-         .on_status =
-             [&](const RunStatus& status) {
-               if (interrupted()) stopped = true;
-               progress.show(status);
-             }});
+         .on_status = [&progress](const RunStatus& status) { progress.show(status); }});
   } catch (const Error&) {
     failure = std::current_exception();
   }
@@ -225,8 +219,10 @@ std::vector<PropertyResult> judge_history(const History& history, std::optional<
                                           const WorkloadEntry& workload, const WorkloadOptions& options,
                                           Validity& validity) {
   std::vector<Judgement> judgements = judge(history, workload.make(options).checkers);
-  // A lock's service verdict says the same with more words.
-  const bool said = std::ranges::any_of(judgements, [](const Judgement& each) { return each.name == "service"; });
+  // A lock's service verdict says the same with more words. Should it ever say less, the worse news is shown, too.
+  const auto service = std::ranges::find(judgements, "service", &Judgement::name);
+  const bool said = objects && service != judgements.end() &&
+                    (service->verdict.validity == Validity::invalid || objects->verdict.validity != Validity::invalid);
   if (objects && !said) judgements.insert(judgements.begin(), *std::move(objects));
   validity = overall(judgements);
   std::vector<PropertyResult> properties;
@@ -319,6 +315,10 @@ RunOutcome execute(const RunRequest& request) {
   if (std::find(speaks.begin(), speaks.end(), request.workload) == speaks.end()) {
     throw UsageError(fmt::format("system {} does not speak workload \"{}\"; it speaks {}", request.system->name,
                                  request.workload, fmt::join(speaks, ", ")));
+  }
+  if (request.stop_on_violation && online::watch_for(request.workload) == nullptr) {
+    throw UsageError(fmt::format("--stop-on-violation: workload {} can be judged only when it is over; leave it out",
+                                 request.workload));
   }
   for (const FaultPlan& plan : request.faults) {
     if (request.nodes.empty() && find_fault(plan.fault).needs_own_clock) {

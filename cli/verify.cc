@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -82,11 +82,15 @@ int verify_all(const Verify& command) {
   reading.tuple_keys = command.partition == "key";
   const formats::RecordedHistory history = formats::read_recorded(history_file, reading);
   int code = 0;
-  std::vector<RecordedObject> objects;
-  std::optional<objects::Kind> read_as;
+  const objects::Promise& read_as = certificates.front().promise;
+  const std::vector<RecordedObject> objects = objects_of(history, read_as);
+  std::set<std::string> spoken_of;
   for (const verify::Certificate& certificate : certificates) {
-    if (read_as != certificate.promise.kind) objects = objects_of(history, certificate.promise);
-    read_as = certificate.promise.kind;
+    spoken_of.insert(certificate.key);
+    if (certificate.promise.kind != read_as.kind || certificate.promise.identity != read_as.identity) {
+      throw UsageError(
+          fmt::format("{} reads one history in two ways; let holdfast check write it anew", certificate_file.string()));
+    }
     const auto object = std::ranges::find(objects, certificate.key, &RecordedObject::key);
     const std::string name = certificate.key.empty() ? "the object" : certificate.key;
     if (object == objects.end()) {
@@ -102,15 +106,20 @@ int verify_all(const Verify& command) {
       fmt::print("✗ {}: the certificate does not hold: {}\n", name, *fault);
       code = 1;
     } else if (certificate.decision.answer == objects::Answer::linearizable) {
-      fmt::print("✓ {}: valid, by an order of {} operations that was replayed\n", name,
+      fmt::print("✓ {}: valid as {}, by an order of {} operations that was replayed\n", name, to_string(promise.kind),
                  certificate.decision.witness.size());
     } else if (certificate.decision.answer == objects::Answer::violation) {
-      fmt::print("✓ {}: invalid, by {} operations that cannot all be true ({})\n", name,
+      fmt::print("✓ {}: invalid as {}, by {} operations that cannot all be true ({})\n", name, to_string(promise.kind),
                  certificate.decision.core.size(), certificate.decision.rule);
     } else {
       fmt::print("○ {}: undecided, nothing is claimed\n", name);
       if (code == 0) code = 2;
     }
+  }
+  for (const RecordedObject& object : objects) {
+    if (spoken_of.contains(object.key)) continue;
+    fmt::print("✗ {}: no certificate speaks of it\n", object.key.empty() ? "the object" : object.key);
+    code = 1;
   }
   return code;
 }

@@ -80,13 +80,19 @@ class Runner final : public Stage {
   void record(Lane& lane, Event& event);
   void take_outside_news();
   void report_status(Time now);
-  [[nodiscard]] bool interrupted() const { return plan_.interrupted != nullptr && plan_.interrupted->load(); }
+  void show(const Event& event) {
+    if (plan_.on_event && plan_.on_event(event)) ended_ = true;
+  }
+  [[nodiscard]] bool interrupted() const {
+    return ended_ || (plan_.interrupted != nullptr && plan_.interrupted->load());
+  }
 
   const RunPlan& plan_;
   std::vector<Lane> lanes_;
   std::optional<GuardedResource> resource_;
   Generator* generator_ = nullptr;  // of the current phase; null: nobody is asked
   int epoll_;
+  bool ended_ = false;  // on_event asked for it
   RunStatus status_;
   Time status_due_{};
   std::string last_start_error_;
@@ -331,7 +337,7 @@ bool Runner::handle_note(Lane& lane, const Note& note) {
 
 void Runner::record(Lane& lane, Event& event) {
   plan_.recorder.append(event);
-  if (plan_.on_event) plan_.on_event(event);
+  show(event);
   if (generator_ != nullptr) generator_->observe(moment(lane, event.time), event);
   if (plan_.nemesis != nullptr && plan_.nemesis->observe(lane.number, event)) lane.held = true;
 }
@@ -384,7 +390,7 @@ void Runner::dispatch(Lane& lane, Time now) {
                .value = lane.operation.value,
                .node = lane.node->name()};
   plan_.recorder.append(invoke);
-  if (plan_.on_event) plan_.on_event(invoke);
+  show(invoke);
   generator_->observe(moment(lane, invoke.time), invoke);
   std::vector<std::string> stop_at;
   if (plan_.nemesis != nullptr) stop_at = plan_.nemesis->steps_to_stop_at(lane.operation.f);

@@ -34,7 +34,7 @@ struct RunPlan {
   Value client_options;                             // goes to every client with `open`
   std::vector<std::string> client_command;          // argv; empty: the system's own
   const std::atomic<bool>* interrupted = nullptr;   // set by Ctrl-C
-  std::function<void(const Event&)> on_event;       // every event of a client, as it is recorded; may be empty
+  std::function<bool(const Event&)> on_event;       // each event of a client, as it is recorded; true: end the run
   std::function<void(const RunStatus&)> on_status;  // about ten times a second; may be empty
 };
 
