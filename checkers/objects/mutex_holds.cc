@@ -64,8 +64,9 @@ Holds reduce_sessions(const Promise& promise, Operations operations, const Owner
   return holds;
 }
 
-// What is known of one hold id. Its operations are those of one process; it has one acquire.
+// What is known of one hold id. It has one acquire, and its operations follow one another, whoever makes them.
 struct Attempt {
+  std::uint32_t last_known = kNone;
   std::uint32_t acquire = kNone;
   std::uint32_t release = kNone;          // the one that was answered
   std::uint32_t unknown_release = kNone;  // the first one that was not
@@ -116,6 +117,16 @@ class HoldIds {
     last = static_cast<std::uint32_t>(number);
   }
 
+  // Another process may release a hold, once it can know of it: operations of one hold that overlap are no steps of it.
+  void look_at_order(Attempt& attempt, std::uint32_t number) {
+    const Operation& operation = operations_[number];
+    if (attempt.last_known != kNone) {
+      const Operation& before = operations_[attempt.last_known];
+      if (before.process != operation.process && before.ret >= operation.call) holds_.irregular = true;
+    }
+    if (!operation.unknown()) attempt.last_known = number;
+  }
+
   // False: this hold has become impossible.
   bool pass(std::uint32_t number) {
     const Operation& operation = operations_[number];
@@ -124,13 +135,11 @@ class HoldIds {
       return true;
     }
     Attempt& attempt = attempts_[owners_.of(operation)];
+    look_at_order(attempt, number);
     if (operation.f == Call::acquire) {
       if (attempt.acquire != kNone) holds_.irregular = true;
       attempt.acquire = number;
       return attempt.release == kNone;
-    }
-    if (attempt.acquire != kNone && operations_[attempt.acquire].process != operation.process) {
-      holds_.irregular = true;
     }
     if (operation.unknown()) {
       if (attempt.unknown_release == kNone) attempt.unknown_release = number;

@@ -143,6 +143,35 @@ TEST(Mutex, AgreesOnRandomHistoriesWithRefusedAcquires) {
   }
 }
 
+// A hold id says whose hold it is; which process speaks of it does not matter.
+TEST(Mutex, AgreesOnRandomHistoriesOfHoldsThatAnotherProcessReleases) {
+  Rng rng(99);
+  Tally tally;
+  for (std::uint64_t i = 0; i < oracle::random_cases(); ++i) {
+    const Promise promise = mutex(Identity::hold);
+    const Mix mix{.operations = 3 + rng.below(6),
+                  .processes = 1 + static_cast<std::uint32_t>(rng.below(4)),
+                  .unknown = rng.unit() * 0.4,
+                  .refused_release = rng.chance(0.5) ? 0.2 : 0,
+                  .refused_acquire = rng.chance(0.3) ? 0.2 : 0,
+                  .ties = rng.chance(0.2)};
+    History history =
+        i % 3 == 0 ? random_lock_history(promise, mix, rng) : simulated_lock_history(promise, mix, rng.below(4), rng);
+    std::uint32_t process = 100;
+    for (Operation& each : history) {
+      if (!rng.chance(0.6)) continue;
+      each.process = process++;
+      // Then it need not wait for the others, either.
+      if (!rng.chance(0.1)) continue;
+      each.call -= static_cast<Instant>(rng.below(40));
+    }
+    std::ranges::stable_sort(history, {}, &Operation::call);
+    if (!tally.agrees(promise, history)) return;
+  }
+  EXPECT_GT(tally.violations, tally.histories / 50);
+  EXPECT_LT(tally.violations, tally.histories);
+}
+
 // Known cores.
 struct Planted {
   const char* name;
