@@ -176,23 +176,25 @@ class Translation {
     return kOthers + others_.try_emplace(history_.describe(value), next).first->second;
   }
 
-  std::int64_t text_number(RecordedValue value) {
+  // Texts and sets are numbered object by object, so that no object carries those of another.
+  std::int64_t text_number(RecordedObject& object, RecordedValue value) {
     const TextId id = history_.text_id(value);
     std::string text = id != kNoText ? std::string(history_.text(id)) : value.nothing() ? "" : history_.describe(value);
-    const auto [place, fresh] = text_numbers_.try_emplace(std::move(text), promise_.texts.size());
-    if (fresh) promise_.texts.push_back(place->first);
+    auto& numbers = text_numbers_[static_cast<std::size_t>(&object - objects_.data())];
+    const auto [place, fresh] = numbers.try_emplace(std::move(text), object.promise.texts.size());
+    if (fresh) object.promise.texts.push_back(place->first);
     return static_cast<std::int64_t>(place->second);
   }
 
-  std::int64_t set_number(RecordedValue value) {
+  std::int64_t set_number(RecordedObject& object, RecordedValue value) {
     std::vector<std::int64_t> elements;
     for (std::size_t i = 0; i < history_.length(value); ++i) elements.push_back(number(history_.element(value, i)));
-    promise_.sets.push_back(std::move(elements));
-    return static_cast<std::int64_t>(promise_.sets.size() - 1);
+    object.promise.sets.push_back(std::move(elements));
+    return static_cast<std::int64_t>(object.promise.sets.size() - 1);
   }
 
   // [[:read :x 1] [:write :y 2]] as flat triples.
-  std::int64_t transaction_number(RecordedValue value, std::uint32_t at) {
+  std::int64_t transaction_number(RecordedObject& object, RecordedValue value, std::uint32_t at) {
     std::vector<std::int64_t> steps;
     for (std::size_t i = 0; i < history_.length(value); ++i) {
       const RecordedValue step = history_.element(value, i);
@@ -206,8 +208,8 @@ class Translation {
       steps.insert(steps.end(), {read ? objects::kRead : objects::kWrite, number(history_.element(step, 1)),
                                  number(history_.element(step, 2))});
     }
-    promise_.sets.push_back(std::move(steps));
-    return static_cast<std::int64_t>(promise_.sets.size() - 1);
+    object.promise.sets.push_back(std::move(steps));
+    return static_cast<std::int64_t>(object.promise.sets.size() - 1);
   }
 
   void take(std::uint32_t invoke, std::uint32_t complete) {
@@ -226,8 +228,9 @@ class Translation {
       operation.outcome = Outcome::refused;
     }
     if (!operation.unknown()) operation.ret = instant(complete);
-    read_values(operation, asked, answered, invoke);
-    place(asked, operation, {invoke, complete});
+    RecordedObject& object = object_of(asked);
+    read_values(object, operation, asked, answered, invoke);
+    place(object, asked, operation, {invoke, complete});
   }
 
   // Does this failure tell something about the object, rather than that nothing happened?
@@ -248,21 +251,21 @@ class Translation {
     }
   }
 
-  void read_values(Operation& operation, const RecordedEvent& asked, const RecordedEvent& answered,
-                   std::uint32_t invoke) {
+  void read_values(RecordedObject& object, Operation& operation, const RecordedEvent& asked,
+                   const RecordedEvent& answered, std::uint32_t invoke) {
     const bool ok = operation.ok();
     switch (operation.f) {
       case Call::read:
         if (!ok) break;
-        operation.result = model_.kind == Kind::append_map ? text_number(answered.value)
-                           : model_.kind == Kind::set      ? set_number(answered.value)
+        operation.result = model_.kind == Kind::append_map ? text_number(object, answered.value)
+                           : model_.kind == Kind::set      ? set_number(object, answered.value)
                                                            : number(answered.value);
         break;
       case Call::append:
-        operation.argument = text_number(asked.value);
+        operation.argument = text_number(object, asked.value);
         break;
       case Call::write:
-        operation.argument = model_.kind == Kind::append_map ? text_number(asked.value) : number(asked.value);
+        operation.argument = model_.kind == Kind::append_map ? text_number(object, asked.value) : number(asked.value);
         break;
       case Call::cas:
         if (history_.length(asked.value) != 2) {
@@ -273,8 +276,8 @@ class Translation {
         operation.result = number(history_.element(asked.value, 1));
         break;
       case Call::transact:
-        operation.argument = transaction_number(asked.value, invoke);
-        if (ok) operation.result = transaction_number(answered.value, invoke);
+        operation.argument = transaction_number(object, asked.value, invoke);
+        if (ok) operation.result = transaction_number(object, answered.value, invoke);
         break;
       case Call::contains:
         operation.argument = number(asked.value);
@@ -284,7 +287,7 @@ class Translation {
         if (ok) operation.result = number(answered.value);
         break;
       case Call::acquire:
-        read_grant(operation, asked, answered);
+        read_grant(object, operation, asked, answered);
         break;
       case Call::release:
         if (model_.kind == Kind::semaphore) operation.argument = history_.permits(asked).value_or(1);
@@ -294,7 +297,8 @@ class Translation {
     }
   }
 
-  void read_grant(Operation& operation, const RecordedEvent& asked, const RecordedEvent& answered) {
+  void read_grant(RecordedObject& object, Operation& operation, const RecordedEvent& asked,
+                  const RecordedEvent& answered) {
     switch (model_.kind) {
       case Kind::rw_lock:
         operation.argument = history_.text(history_.mode(asked)) == "read" ? objects::kRead : objects::kWrite;
@@ -303,7 +307,7 @@ class Translation {
         operation.argument = history_.permits(asked).value_or(1);
         break;
       case Kind::multi_lock:
-        operation.argument = set_number(asked.value);
+        operation.argument = set_number(object, asked.value);
         break;
       case Kind::lease_mutex:
         if (const auto lease = history_.lease_ms(asked)) {
@@ -341,25 +345,28 @@ class Translation {
     operation.ret = known ? instant(answered) : objects::kNever;
     operation.outcome = known ? Outcome::ok : Outcome::unknown;
     operation.hold = history_[asked].hold;
-    place(history_[asked], operation, {asked, answered});
+    place(object_of(history_[asked]), history_[asked], operation, {asked, answered});
   }
 
-  void place(const RecordedEvent& asked, Operation operation, RecordedObject::Place at) {
+  RecordedObject& object_of(const RecordedEvent& asked) {
     const auto [known, fresh] = object_of_key_.try_emplace(asked.key, objects_.size());
-    if (fresh)
-      objects_.push_back({.key = std::string(history_.text(asked.key)), .promise = {}, .operations = {}, .places = {}});
-    RecordedObject& object = objects_[known->second];
-    operation.key = static_cast<std::uint32_t>(known->second);
+    if (fresh) {
+      objects_.push_back(
+          {.key = std::string(history_.text(asked.key)), .promise = promise_, .operations = {}, .places = {}});
+      text_numbers_.emplace_back();
+    }
+    return objects_[known->second];
+  }
+
+  void place(RecordedObject& object, const RecordedEvent& asked, Operation operation, RecordedObject::Place at) {
+    operation.key = static_cast<std::uint32_t>(&object - objects_.data());
     operation.process = process_numbers_.try_emplace(asked.process, process_numbers_.size()).first->second;
     object.operations.push_back(operation);
     object.places.push_back(at);
   }
 
   std::vector<RecordedObject> finish() {
-    for (RecordedObject& object : objects_) {
-      sort_by_call(object);
-      object.promise = promise_;
-    }
+    for (RecordedObject& object : objects_) sort_by_call(object);
     std::ranges::stable_sort(objects_, std::ranges::greater{},
                              [](const RecordedObject& object) { return object.operations.size(); });
     return std::move(objects_);
@@ -388,8 +395,8 @@ class Translation {
   objects::Promise promise_;
   std::unordered_map<TextId, std::optional<Call>> calls_;
   std::unordered_map<std::string, std::int64_t> others_;
-  std::unordered_map<std::string, std::size_t> text_numbers_;
-  std::unordered_map<std::uint32_t, std::uint32_t> renewing_;  // hold -> position of its note
+  std::vector<std::unordered_map<std::string, std::size_t>> text_numbers_;  // of each object
+  std::unordered_map<std::uint32_t, std::uint32_t> renewing_;               // hold -> position of its note
   std::unordered_map<TextId, std::size_t> object_of_key_;
   std::unordered_map<std::int32_t, std::uint32_t> process_numbers_;
   std::vector<RecordedObject> objects_;
