@@ -13,6 +13,7 @@
 #include "checkers/objects/register.h"
 #include "checkers/objects/rw_lock.h"
 #include "checkers/objects/semaphore.h"
+#include "checkers/objects/set.h"
 #include "checkers/objects/stack.h"
 
 namespace holdfast::objects {
@@ -30,6 +31,7 @@ Decision decide(const Promise& promise, Operations operations, const Limits& lim
     case Kind::priority_queue:
       return decide_priority_queue(promise, operations, limits);
     case Kind::set:
+      return decide_set(promise, operations, limits);
     case Kind::multi_register:
     case Kind::append_map:
       return search(promise, operations, limits);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "checkers/oracle/oracle.h"
 #include "checkers/verify/sequential.h"
@@ -35,6 +36,12 @@ bool perform(Machine& machine, const Promise& promise, Operation& operation, boo
     operation.result = counter->count;
   } else if (const auto* set = std::get_if<verify::Set>(&machine); set != nullptr && operation.f == Call::contains) {
     operation.result = set->elements.contains(operation.argument) ? 1 : 0;
+  } else if (set != nullptr && operation.f == Call::read) {
+    const auto seen = std::ranges::find_if(promise.sets, [&](const std::vector<std::int64_t>& each) {
+      return std::set<std::int64_t>(each.begin(), each.end()) == set->elements;
+    });
+    operation.result = seen - promise.sets.begin();
+    return seen != promise.sets.end();
   } else if (operation.f == Call::extract) {
     operation.result = kNothing;
     if (const auto* queue = std::get_if<verify::Queue>(&machine); queue != nullptr && !queue->items.empty()) {
