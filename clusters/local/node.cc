@@ -62,6 +62,7 @@ struct Pipe {
     set_address("eth0", options.address);
     bring_up("eth0");
     enter_composite_root({options.name, options.hosts, options.program_folder, in_user_namespace()});
+    make_clock_page();
   } catch (const std::exception& error) {
     send_packet(control, {{"error", error.what()}});
     ::_exit(1);
@@ -134,6 +135,9 @@ void LocalNode::finish_start() {
   if (packet->message.contains("error")) {
     throw Error(fmt::format("{}: {}", name(), packet->message.at("error").get<std::string>()));
   }
+  if (std::filesystem::exists(std::filesystem::path(options_.program_folder) / clock_page::kShim)) {
+    clock_ = std::make_unique<LocalClock>(seen_from_here(clock_page::kFile));
+  }
 }
 
 void LocalNode::begin_stop() {
@@ -181,6 +185,12 @@ LocalNode::Started LocalNode::start(const Command& command, const std::string& l
                                     bool client) {
   std::vector<std::string> environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                                           "HOME=/root", "LANG=C.UTF-8"};
+  if (clock_ != nullptr) {
+    environment.push_back(fmt::format("LD_PRELOAD={}/{}", kProgramFolder, clock_page::kShim));
+#ifdef __SANITIZE_ADDRESS__
+    environment.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");  // it wants to come before every other library
+#endif
+  }
   environment.insert(environment.end(), command.environment.begin(), command.environment.end());
   Packet answer = ask({{"argv", command.argv}, {"env", environment}, {"log", log}, {"client", client}}, descriptors);
   if (answer.message.contains("errno")) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "clusters/local/clock/node_clock.h"
 #include "clusters/local/packet.h"
 #include "harness/node.h"
 
@@ -44,6 +45,7 @@ class LocalNode final : public Node {
   std::unique_ptr<NodeProcess> start_daemon(const Command& command, const std::string& log) override;
   void upload(const std::filesystem::path& ours, const std::string& theirs) override;
   void download(const std::string& theirs, const std::filesystem::path& ours) override;
+  [[nodiscard]] NodeClock* clock() override { return clock_.get(); }
 
   // One question to init, its answer; exit notices that arrive meanwhile are kept.
   Packet ask(const nlohmann::json& question, std::span<const int> descriptors = {});
@@ -63,7 +65,8 @@ class LocalNode final : public Node {
   LocalNodeOptions options_;
   pid_t init_ = -1;
   int control_ = -1;
-  std::mutex mutex_;  // control_ and exits_
+  std::unique_ptr<LocalClock> clock_;  // null when the shim was not built beside our programs
+  std::mutex mutex_;                   // control_ and exits_
   std::map<pid_t, int> exits_;
 };
 

@@ -26,6 +26,7 @@ class LocalProcess final : public NodeProcess {
   [[nodiscard]] int output() const override { return output_; }
   void close_input() override;
   [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] pid_t pid() const { return pid_; }  // inside the node
 
  private:
   LocalNode& node_;
