@@ -62,13 +62,14 @@ TEST(FencedMutex, AllSmallHistories) {
   for (const FenceRule fence : {FenceRule::increasing, FenceRule::by_one}) {
     for (const Identity identity : {Identity::hold, Identity::crash}) {
       const Promise promise = fenced(identity, fence);
-      EXPECT_GT(testing::try_every_history(promise, menu(3), 4, 3, decide_fenced_mutex), 5'000U);
-      EXPECT_GT(testing::try_every_history(promise, menu_with_refusals(), 3, 3, decide_fenced_mutex), 1'000U);
+      EXPECT_GT(testing::try_every_history(promise, menu(3), oracle::all_up_to(4), 3, decide_fenced_mutex), 5'000U);
+      EXPECT_GT(testing::try_every_history(promise, menu_with_refusals(), oracle::all_up_to(3), 3, decide_fenced_mutex),
+                1'000U);
     }
     const Promise apart = fenced(Identity::hold, fence);
     EXPECT_GT(testing::try_every_history(apart, menu_with_refusals(), 3, 3, decide_fenced_mutex, true), 1'000U);
     const Promise reentrant = fenced(Identity::crash, fence, 2);
-    EXPECT_GT(testing::try_every_history(reentrant, menu(2), 4, 2, decide_fenced_mutex), 5'000U);
+    EXPECT_GT(testing::try_every_history(reentrant, menu(2), oracle::all_up_to(4), 2, decide_fenced_mutex), 5'000U);
   }
 }
 

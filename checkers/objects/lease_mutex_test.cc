@@ -157,9 +157,13 @@ TEST(LeaseMutex, AllSmallHistories) {
     }
   }
   for (const Promise& promise : {leases(1), leases(2, 3)}) {
-    EXPECT_GT(testing::try_every_history(promise, menu, 3, 2, decide_lease_mutex, false, 1, lease_possible), 500U);
+    EXPECT_GT(testing::try_every_history(promise, menu, oracle::all_up_to(3), 2, decide_lease_mutex, false, 1,
+                                         lease_possible),
+              500U);
   }
-  EXPECT_GT(testing::try_every_history(leases(2), menu, 4, 2, decide_lease_mutex, false, 1, lease_possible), 5'000U);
+  EXPECT_GT(testing::try_every_history(leases(2), menu, oracle::all_up_to(4), 2, decide_lease_mutex, false, 1,
+                                       lease_possible),
+            5'000U);
 }
 
 TEST(LeaseMutex, NothingDependsOnHowAHistoryIsWrittenDown) {

@@ -69,35 +69,35 @@ inline std::size_t try_every_history(const Promise& promise, const std::vector<O
                                      std::size_t acquires = 1, const oracle::Truth& truth = oracle::possible) {
   std::size_t tried = 0;
   bool good = true;
-  History history;
-  const std::function<void(std::uint32_t)> choose = [&](std::uint32_t used) {
-    if (!good) return;
-    if (history.size() < count) {
-      for (const Operation& operation : menu) {
-        for (std::uint32_t owner = 0; owner <= std::min(used, owners - 1); ++owner) {
-          history.push_back(operation);
-          history.back().hold = owner;
-          history.back().process = apart ? static_cast<std::uint32_t>(history.size()) : owner;
-          choose(std::max(used, owner + 1));
-          history.pop_back();
-        }
-      }
-      return;
-    }
-    std::vector<bool> unknown;
-    for (const Operation& each : history) unknown.push_back(each.unknown());
+  for (std::uint32_t mask = 0; mask < 1U << count; ++mask) {
+    std::vector<bool> unknown(count);
+    for (std::size_t i = 0; i < count; ++i) unknown[i] = (mask >> i & 1U) != 0;
     oracle::for_each_arrangement(unknown, [&](const std::vector<Instant>& call, const std::vector<Instant>& ret) {
-      if (!good) return;
-      for (std::size_t i = 0; i < count; ++i) {
-        history[i].call = call[i];
-        history[i].ret = ret[i];
-      }
-      if (!well_formed(promise, history, acquires)) return;
-      ++tried;
-      good = agree(promise, history, decider, truth);
+      History history;
+      const std::function<void(std::uint32_t)> extend = [&](std::uint32_t used) {
+        const std::size_t i = history.size();
+        if (i == count) {
+          ++tried;
+          good = agree(promise, history, decider, truth);
+          return;
+        }
+        for (const Operation& operation : menu) {
+          if (operation.unknown() != unknown[i]) continue;
+          for (std::uint32_t owner = 0; good && owner <= std::min(used, owners - 1); ++owner) {
+            history.push_back(operation);
+            Operation& next = history.back();
+            next.call = call[i];
+            next.ret = ret[i];
+            next.hold = owner;
+            next.process = apart ? static_cast<std::uint32_t>(history.size()) : owner;
+            if (well_formed(promise, history, acquires)) extend(std::max(used, owner + 1));
+            history.pop_back();
+          }
+        }
+      };
+      if (good) extend(0);
     });
-  };
-  choose(0);
+  }
   return tried;
 }
 

@@ -54,10 +54,13 @@ TEST(MultiLock, HoldsWithoutACommonLockGoTogether) {
 }
 
 TEST(MultiLock, AllSmallHistories) {
-  EXPECT_GT(testing::try_every_history(multi_lock(), menu(3), 4, 3, decide_multi_lock), 10'000U);
-  EXPECT_GT(testing::try_every_history(multi_lock(), menu_with_refusals(), 3, 3, decide_multi_lock), 1'000U);
+  EXPECT_GT(testing::try_every_history(multi_lock(), menu(3), oracle::all_up_to(4), 3, decide_multi_lock), 10'000U);
+  EXPECT_GT(testing::try_every_history(multi_lock(), menu_with_refusals(), oracle::all_up_to(3), 3, decide_multi_lock),
+            1'000U);
   EXPECT_GT(testing::try_every_history(multi_lock(), menu_with_refusals(), 3, 3, decide_multi_lock, true), 1'000U);
-  EXPECT_GT(testing::try_every_history(multi_lock(Identity::crash), menu(2), 4, 3, decide_multi_lock), 10'000U);
+  EXPECT_GT(
+      testing::try_every_history(multi_lock(Identity::crash), menu(2), oracle::all_up_to(4), 3, decide_multi_lock),
+      10'000U);
 }
 
 TEST(MultiLock, RandomHistories) {

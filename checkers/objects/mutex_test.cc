@@ -50,6 +50,11 @@ Operation refused(Operation operation) {
   return operation;
 }
 
+Operation of(std::uint32_t hold, Operation operation) {
+  operation.hold = hold;
+  return operation;
+}
+
 struct Tally {
   std::uint64_t histories = 0;
   std::uint64_t violations = 0;
@@ -77,7 +82,7 @@ void all_small(const Promise& promise, const Shape& shape) {
 // request of theirs can have.
 void all_small_histories(Identity identity, std::uint32_t reentrancy) {
   const Promise promise = mutex(identity, reentrancy);
-  for (std::size_t operations = 1; operations <= 4; ++operations) {
+  for (std::size_t operations = 1; operations <= oracle::all_up_to(4); ++operations) {
     all_small(promise, {.operations = operations, .refused_releases = true, .refused_acquires = true});
   }
   all_small(promise, {.operations = 5});
@@ -99,7 +104,7 @@ TEST(Mutex, AgreesOnAllSmallHistoriesOfHoldIds) {
 }
 TEST(Mutex, AgreesOnAllSmallHistoriesOfReusedOwners) {
   for (const std::uint32_t reentrancy : {1U, 2U}) {
-    for (std::size_t operations = 1; operations <= 4; ++operations) {
+    for (std::size_t operations = 1; operations <= oracle::all_up_to(4); ++operations) {
       all_small(mutex(Identity::reuse, reentrancy),
                 {.operations = operations, .refused_releases = true, .refused_acquires = true});
     }
@@ -239,6 +244,13 @@ TEST(Mutex, NamesTheCoreOfPlantedViolations) {
        1,
        "phantom-holder",
        {1, 2}},
+      {"nobody had it, and one hold had been lost before",
+       {of(1, acquire(0, 0, 2)), of(0, acquire(1, 1, 5)), of(1, unknown(release(0, 3, 3))),
+        of(1, refused(release(0, 4, 7))), of(0, release(1, 6, 8)), of(2, refused(acquire(0, 9, 10)))},
+       Identity::hold,
+       1,
+       "phantom-holder",
+       {0, 4, 5}},
   };
   for (const Planted& each : cases) {
     const Promise promise = mutex(each.identity, each.reentrancy);

@@ -55,11 +55,11 @@ TEST(RwLock, TwoReadersShareIt) {
 }
 
 TEST(RwLock, AllSmallHistories) {
-  EXPECT_GT(testing::try_every_history(kHolds, menu_with_refusals(), 3, 3, decide_rw_lock), 5'000U);
+  EXPECT_GT(testing::try_every_history(kHolds, menu_with_refusals(), oracle::all_up_to(3), 3, decide_rw_lock), 5'000U);
   EXPECT_GT(testing::try_every_history(kHolds, menu_with_refusals(), 3, 3, decide_rw_lock, true), 5'000U);
-  EXPECT_GT(testing::try_every_history(kHolds, menu(), 4, 3, decide_rw_lock), 20'000U);
-  EXPECT_GT(testing::try_every_history(kCrash, menu_with_refusals(), 3, 3, decide_rw_lock), 5'000U);
-  EXPECT_GT(testing::try_every_history(kCrash, menu(), 4, 3, decide_rw_lock), 20'000U);
+  EXPECT_GT(testing::try_every_history(kHolds, menu(), oracle::all_up_to(4), 3, decide_rw_lock), 20'000U);
+  EXPECT_GT(testing::try_every_history(kCrash, menu_with_refusals(), oracle::all_up_to(3), 3, decide_rw_lock), 5'000U);
+  EXPECT_GT(testing::try_every_history(kCrash, menu(), oracle::all_up_to(4), 3, decide_rw_lock), 20'000U);
 }
 
 TEST(RwLock, RandomHistories) {

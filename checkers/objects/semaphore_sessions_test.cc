@@ -55,7 +55,7 @@ void all_small(const Promise& promise, const Shape& shape) {
 }
 
 void all_small_histories(Identity identity, std::uint32_t permits) {
-  for (std::size_t operations = 1; operations <= 4; ++operations) {
+  for (std::size_t operations = 1; operations <= oracle::all_up_to(4); ++operations) {
     all_small(semaphore(identity, permits),
               {.operations = operations, .refused_releases = true, .refused_acquires = true});
   }

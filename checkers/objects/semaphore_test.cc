@@ -75,12 +75,20 @@ TEST(Semaphore, PermitsGivenBackOneByOne) {
 
 TEST(Semaphore, AllSmallHistories) {
   for (const std::uint32_t permits : {1U, 2U}) {
-    EXPECT_GT(testing::try_every_history(semaphore(permits), unit_menu(), 4, 3, decide_semaphore), 1'000U);
-    EXPECT_GT(testing::try_every_history(semaphore(permits), menu_with_refusals(), 3, 3, decide_semaphore), 1'000U);
-    EXPECT_GT(testing::try_every_history(semaphore(permits), unit_menu(), 4, 3, decide_semaphore, true), 1'000U);
+    EXPECT_GT(testing::try_every_history(semaphore(permits), unit_menu(), oracle::all_up_to(4), 3, decide_semaphore),
+              1'000U);
+    EXPECT_GT(
+        testing::try_every_history(semaphore(permits), menu_with_refusals(), oracle::all_up_to(3), 3, decide_semaphore),
+        1'000U);
+    EXPECT_GT(
+        testing::try_every_history(semaphore(permits), unit_menu(), oracle::all_up_to(4), 3, decide_semaphore, true),
+        1'000U);
   }
-  EXPECT_GT(testing::try_every_history(semaphore(2), weighted_menu(), 3, 3, decide_semaphore), 1'000U);
-  EXPECT_GT(testing::try_every_history(semaphore(2, Identity::crash), unit_menu(), 4, 3, decide_semaphore), 1'000U);
+  EXPECT_GT(testing::try_every_history(semaphore(2), weighted_menu(), oracle::all_up_to(3), 3, decide_semaphore),
+            1'000U);
+  EXPECT_GT(
+      testing::try_every_history(semaphore(2, Identity::crash), unit_menu(), oracle::all_up_to(4), 3, decide_semaphore),
+      1'000U);
 }
 
 TEST(Semaphore, RandomHistories) {

@@ -199,4 +199,9 @@ std::uint64_t random_cases() {
   return wanted == nullptr ? 100'000 : std::strtoull(wanted, nullptr, 10);
 }
 
+std::size_t all_up_to(std::size_t usual) {
+  constexpr std::uint64_t kNight = 10'000'000;
+  return random_cases() >= kNight ? 5 : usual;
+}
+
 }  // namespace holdfast::oracle

@@ -57,8 +57,10 @@ History simulate(const objects::Promise& promise, const Simulation& simulation, 
 // Sorts by call and renumbers the instants as positions 0 … without changing their order; ties stay ties.
 void normalise(History& history);
 
-// How many random histories a test tries: 100,000 unless HOLDFAST_ORACLE_CASES says otherwise (the nightly target asks
-// for 10,000,000).
+// How many random histories a test tries: 100,000 unless HOLDFAST_ORACLE_CASES says otherwise. At night it does.
 std::uint64_t random_cases();
+
+// How long the histories are of which a test tries all: `usual`, and five operations at night.
+std::size_t all_up_to(std::size_t usual);
 
 }  // namespace holdfast::oracle
