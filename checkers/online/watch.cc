@@ -13,6 +13,7 @@ struct Entry {
 
 constexpr std::array kTable = {
     Entry{"lock", watch_belief},
+    Entry{"register", watch_registers},
 };
 
 }  // namespace

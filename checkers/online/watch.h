@@ -30,6 +30,10 @@ class Watch {
 // for the holds that somebody believes in.
 std::unique_ptr<Watch> watch_belief();
 
+// For the register workload: each key is watched as a register (register_monitor.h). One whose values are not unique
+// numbers is left to the judgement at the end.
+std::unique_ptr<Watch> watch_registers();
+
 // Null: nothing of this workload can be judged before its end.
 std::unique_ptr<Watch> watch_for(std::string_view workload);
 
