@@ -124,7 +124,12 @@ void enter_composite_root(const RootOptions& options) {
   mount_or_throw("none", "/", nullptr, MS_REC | MS_PRIVATE, {});
   // Held open, because the folder may lie below what is covered next.
   const int programs = ::open(options.program_folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (programs < 0) throw system_error(fmt::format("open {}", options.program_folder));
+  if (programs < 0) {
+    throw system_error(
+        fmt::format("this user cannot open {}, where Holdfast's programs are; make the folders above it "
+                    "readable, or build in another place",
+                    options.program_folder));
+  }
   const std::string root = kBase;
   mount_or_throw("holdfast", root, "tmpfs", MS_NOSUID, "mode=0755");
   make_folders(root);
