@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"MissingHistory", {"check", "nowhere.jsonl"}, {"nowhere.jsonl"}},
         BadInput{"NoSuchRun", {"report", "nothing"}, {"nothing"}},
         BadInput{"UnreadableStore", {"run", "L05", "--store", "/proc/store"}, {"/proc/store", "--store"}},
-        BadInput{"ClockOfThisMachine", {"run", "L05", "--faults", "clock"}, {"clock", "--nodes"}}),
+        BadInput{"ClockAtNoTime", {"run", "L05", "--faults", "clock:holder@time"}, {"clock:holder@time", "@acquired"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 class BadMachineTest : public testing::Test {

@@ -21,7 +21,6 @@
 #include "harness/error.h"
 #include "harness/log.h"
 #include "harness/runner.h"
-#include "nemesis/registry.h"
 #include "nemesis/schedule.h"
 #include "results/report.h"
 #include "workloads/registry.h"
@@ -319,14 +318,6 @@ RunOutcome execute(const RunRequest& request) {
   if (request.stop_on_violation && online::watch_for(request.workload) == nullptr) {
     throw UsageError(fmt::format("--stop-on-violation: workload {} can be judged only when it is over; leave it out",
                                  request.workload));
-  }
-  for (const FaultPlan& plan : request.faults) {
-    if (request.nodes.empty() && find_fault(plan.fault).needs_own_clock) {
-      throw UsageError(
-          fmt::format("fault {}: local nodes share this machine's clock, which Holdfast never sets; give hosts "
-                      "with a clock of their own by --nodes",
-                      plan.fault));
-    }
   }
   RunFolder folder = RunFolder::create(request.store, run_info(request));
   open_log(folder.path() / "holdfast.log");

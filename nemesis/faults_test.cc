@@ -6,53 +6,20 @@
 #include <atomic>
 #include <filesystem>
 
-#include "clusters/local/cluster.h"
 #include "clusters/local/world.h"
-#include "clusters/systems/redis.h"
 #include "harness/error.h"
-#include "nemesis/clock.h"
 #include "nemesis/kill.h"
 #include "nemesis/partition.h"
 #include "nemesis/pause.h"
 #include "nemesis/registry.h"
 #include "nemesis/schedule.h"
+#include "nemesis/stage_test.h"
 
 namespace holdfast {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// One real server and two real client processes (cat), without a runner: faults see them through the Stage.
-class TestStage final : public Stage {
- public:
-  TestStage() : cluster_(LocalClusterOptions{1, 2, HOLDFAST_PROGRAM_FOLDER}), server_(make_redis()) {
-    server_->start(*cluster_.servers()[0]);
-    for (Node* node : cluster_.clients()) clients_.push_back(node->spawn({{"cat"}, {}}, "/data/cat.log"));
-  }
-  Cluster& cluster() override { return cluster_; }
-  Server& server() override { return *server_; }
-  [[nodiscard]] std::size_t lanes() const override { return clients_.size(); }
-  ClientProcess client(std::size_t lane) override {
-    return {clients_.at(lane), Process{static_cast<std::int64_t>(lane)}, lane, cluster_.clients()[lane]};
-  }
-  void set_paused(std::size_t /*lane*/, bool paused) override { paused_ = paused; }
-  bool wait_for_new_client(std::size_t lane, Process /*old*/, milliseconds /*limit*/) override {
-    clients_.at(lane) = cluster_.clients()[lane]->spawn({{"cat"}, {}}, "/data/cat.log");
-    return true;
-  }
-  [[nodiscard]] bool client_reaches_server(std::size_t lane) {
-    return cluster_.clients()[lane]
-        ->run({{"redis-cli", "-h", cluster_.servers()[0]->address(), "ping"}, {}}, milliseconds(600))
-        .ok();
-  }
-  bool paused_ = false;
-
- private:
-  LocalCluster cluster_;
-  std::unique_ptr<Server> server_;
-  std::vector<std::shared_ptr<NodeProcess>> clients_;
-};
 
 class FaultsTest : public testing::Test {
  protected:
@@ -140,15 +107,6 @@ TEST_F(FaultsTest, AnyGrudgeWorksOneWayToo) {
   EXPECT_THROW(make_partition("n1>c9")->inject(*stage, {}, rng), UsageError);
   auto halves = make_partition("halves")->inject(*stage, {}, rng);
   EXPECT_EQ(halves->target().at("links").size(), 8U);  // 2 of 4 nodes on each side, both ways
-}
-
-TEST_F(FaultsTest, AClockThatCannotBeSetSaysSo) {
-  try {
-    make_clock("server")->rehearse(stage->cluster());
-    FAIL() << "a node's clock was set";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("n1"), testing::HasSubstr("CAP_SYS_TIME")));
-  }
 }
 
 Event grant(Recorder& recorder, std::int64_t process) {

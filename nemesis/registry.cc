@@ -7,6 +7,8 @@
 #include "harness/error.h"
 #include "harness/nearest.h"
 #include "nemesis/clock.h"
+#include "nemesis/clock_drift.h"
+#include "nemesis/clock_strobe.h"
 #include "nemesis/kill.h"
 #include "nemesis/partition.h"
 #include "nemesis/pause.h"
@@ -16,6 +18,11 @@ namespace holdfast {
 namespace {
 
 using When = FaultPlan::When;
+
+std::vector<FaultTarget> clock_targets() {
+  return {{"server", "a primary", When::at_times, false},
+          {"holder", "the client that holds the lock", When::acquired, true}};
+}
 
 const std::array kFaults = {
     FaultEntry{.name = "pause",
@@ -37,10 +44,25 @@ const std::array kFaults = {
                .make = make_partition,
                .takes_links = true},
     FaultEntry{.name = "clock",
-               .summary = "set a wall clock forward past every lease, then back (hosts over SSH only)",
-               .targets = {{"server", "a primary", When::at_times, false}},
-               .make = make_clock,
-               .needs_own_clock = true},
+               .summary = "set a wall clock forward by a minute, past every lease, then right again",
+               .targets = clock_targets(),
+               .make = make_clock},
+    FaultEntry{.name = "clock-back",
+               .summary = "set a wall clock back by a minute, then right again",
+               .targets = clock_targets(),
+               .make = make_clock_back},
+    FaultEntry{.name = "clock-drift",
+               .summary = "let a wall clock run twice as fast, then set it right (local nodes)",
+               .targets = clock_targets(),
+               .make = make_clock_drift},
+    FaultEntry{.name = "clock-rate",
+               .summary = "let all of a node's time run twice as fast, its monotonic clock, too (local nodes)",
+               .targets = clock_targets(),
+               .make = make_clock_rate},
+    FaultEntry{.name = "clock-strobe",
+               .summary = "throw a wall clock a minute to and fro, a hundred times a second (local nodes)",
+               .targets = clock_targets(),
+               .make = make_clock_strobe},
 };
 
 }  // namespace

@@ -24,8 +24,7 @@ struct FaultEntry {
   std::string_view summary;
   std::vector<FaultTarget> targets;  // the first is the default
   std::unique_ptr<Fault> (*make)(const std::string& target) = nullptr;
-  bool needs_own_clock = false;  // only for nodes whose clock is not this machine's
-  bool takes_links = false;      // a target may also be a list of links between nodes
+  bool takes_links = false;  // a target may also be a list of links between nodes
 };
 
 std::span<const FaultEntry> faults();

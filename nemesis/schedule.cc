@@ -108,11 +108,17 @@ void Schedule::start(Stage& stage, Recorder& recorder, std::function<void(std::s
   worker_ = std::thread([this] { work(); });
 }
 
-// Two partitions at a time would undo each other: there is one set of cut links.
+// "clock-drift" and "clock-back" both turn the clock.
+std::string_view family(std::string_view fault) {
+  return fault.substr(0, fault.find('-'));
+}
+
+// Two partitions at a time would undo each other: there is one set of cut links. So would two faults of a clock.
 bool Schedule::may_strike(const Strike& strike, Time now) const {
   if (stopping_ || strike.state != Strike::State::waiting || now < strike.ready) return false;
   return std::none_of(strikes_.begin(), strikes_.end(), [&](const Strike& other) {
-    return &other != &strike && other.plan.fault == strike.plan.fault && other.state != Strike::State::waiting;
+    return &other != &strike && family(other.plan.fault) == family(strike.plan.fault) &&
+           other.state != Strike::State::waiting;
   });
 }
 
