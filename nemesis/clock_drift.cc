@@ -20,8 +20,11 @@ class DriftingClock final : public ActiveFault {
  public:
   DriftingClock(ClockTarget target, double wall, double monotonic)
       : target_(std::move(target)), wall_(wall), monotonic_(monotonic) {
+    const ClockReadings start = beginning();
     own_clock(*target_.node).drift(wall_, monotonic_);
     first_ = told(target_, clocks());
+    if (!first_.wall.current) first_.wall = start.wall;
+    if (!first_.monotonic.current) first_.monotonic = start.monotonic;
   }
   DriftingClock(const DriftingClock&) = delete;
   DriftingClock& operator=(const DriftingClock&) = delete;
@@ -50,14 +53,23 @@ class DriftingClock final : public ActiveFault {
   }
 
  private:
+  // For a process that does not look at the clock as soon as it drifts: the clock as it was just before.
+  ClockReadings beginning() {
+    ClockReadings readings = told(target_, clocks());
+    readings.wall.current = readings.monotonic.current = true;
+    readings.wall.at = std::chrono::system_clock::now().time_since_epoch();
+    readings.monotonic.at = std::chrono::steady_clock::now().time_since_epoch();
+    readings.wall.ahead = {};
+    return readings;
+  }
   // Two different moments at which the process asked for the time; the same again when it never does.
   ClockReadings after_a_stretch() {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    const auto deadline = std::chrono::steady_clock::now() + target_.patience;
     while (true) {
       const ClockReadings last = told(target_, clocks());
       const bool enough = last.wall.at - first_.wall.at >= kStretch &&
                           (monotonic_ == 0 || last.monotonic.at - first_.monotonic.at >= kStretch);
-      if (enough || std::chrono::steady_clock::now() > deadline) return last;
+      if (enough || std::chrono::steady_clock::now() >= deadline) return last;
       std::this_thread::sleep_for(milliseconds(1));
     }
   }

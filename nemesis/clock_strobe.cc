@@ -32,7 +32,7 @@ class StrobingClock final : public ActiveFault {
   }
   [[nodiscard]] Value target() const override { return target_.description; }
   Effect effect() override {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(1);
+    const auto deadline = std::chrono::steady_clock::now() + target_.patience;
     std::uint32_t met = 0;
     do {
       met = met_by_target();

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kPatience(600);  // a server that looks at the clock at all does so a few times a second
+constexpr milliseconds kPatience(200);  // a server that looks at the clock at all does so several times a second
 
 NodeProcess* running(Server& server, Node& node) {
   try {
@@ -33,14 +33,16 @@ ClockTarget clock_target(const std::string& target, Stage& stage, std::optional<
     if (client.process == nullptr) throw Error("the holder's process is not running any more");
     return {client.node,
             [process = client.process]() { return process.get(); },
-            {{"process", number(client.number)}, {"lane", client.lane}, {"node", client.node->name()}}};
+            {{"process", number(client.number)}, {"lane", client.lane}, {"node", client.node->name()}},
+            milliseconds(0)};
   }
   const std::vector<Node*> primaries = stage.server().primaries(stage.cluster().servers());
   if (primaries.empty()) throw Error("there is no primary whose clock could be set");
   Node* const node = primaries[rng.below(primaries.size())];
   return {node,
           [&server = stage.server(), node] { return running(server, *node); },
-          {{"node", node->name()}, {"server", true}}};
+          {{"node", node->name()}, {"server", true}},
+          kPatience};
 }
 
 NodeClock& own_clock(Node& node) {
@@ -59,10 +61,10 @@ ClockReadings told(const ClockTarget& target, Clocks clocks) {
   NodeClock& clock = own_clock(*target.node);
   const NodeProcess* const process = target.process();
   if (process == nullptr) return {};
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + target.patience;
   while (true) {
     const std::optional<ClockReadings> readings = clock.told(*process);
-    const bool late = std::chrono::steady_clock::now() > deadline;
+    const bool late = std::chrono::steady_clock::now() >= deadline;
     const bool all = readings && readings->wall.current && (clocks == Clocks::wall || readings->monotonic.current);
     if (readings && (all || late)) return *readings;
     if (late) return {};

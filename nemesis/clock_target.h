@@ -15,6 +15,9 @@ struct ClockTarget {
   Node* node = nullptr;
   std::function<NodeProcess*()> process;  // a server may have been started anew meanwhile; null: not running now
   Value description;
+  // How long it is worth to wait for it to look at the clock. A client that set a fault off is held still meanwhile:
+  // it cannot look, and to keep it longer would itself be a fault. The probe before healing sees what it did.
+  std::chrono::milliseconds patience{};
 };
 
 // "holder": the client that set the fault off; "server": a primary.

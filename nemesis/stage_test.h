@@ -34,6 +34,10 @@ class TestStage final : public Stage {
         ->run({{"redis-cli", "-h", cluster_.servers()[0]->address(), "ping"}, {}}, std::chrono::milliseconds(600))
         .ok();
   }
+  // Lane 0 becomes this program.
+  void use_client(const std::vector<std::string>& argv) {
+    clients_.at(0) = cluster_.clients()[0]->spawn({argv, {}}, "/data/client.log");
+  }
   // What the server on node `index` answers, without the final newline.
   [[nodiscard]] std::string redis(const std::string& words, std::size_t index = 0) {
     Node& node = *cluster_.servers()[index];
