@@ -10,6 +10,7 @@
 #include "checkers/service.h"
 #include "checkers/stats.h"
 #include "checkers/tokens.h"
+#include "checkers/wakeup.h"
 
 namespace holdfast {
 
@@ -41,6 +42,10 @@ constexpr std::array kTable = {
                  .title = "deadlock freedom",
                  .summary = "the lock of a dead holder comes free again",
                  .make = make<DeadlockChecker>},
+    CheckerEntry{.name = "wake-up",
+                 .title = "wake-up after release",
+                 .summary = "who waits for a lock is not left asleep when it comes free",
+                 .make = make<WakeUpChecker>},
     CheckerEntry{.name = "token-order",
                  .title = "fencing tokens increase",
                  .summary = "later grants carry greater tokens",

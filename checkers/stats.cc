@@ -29,6 +29,57 @@ Value summary(Counts& counts) {
   return value;
 }
 
+// How long those who wanted a lock waited for it, from their first attempt on, and how often others got it meanwhile.
+class Waits {
+ public:
+  void see(const Event& event) {
+    if (event.f != "acquire") return;
+    Lock& lock = locks_[event.key];
+    if (event.type == EventType::invoke) {
+      lock.waiting.try_emplace(event.process, Waiting{event.time, lock.grants});
+    } else if (event.type == EventType::ok) {
+      const auto waiting = lock.waiting.find(event.process);
+      if (waiting == lock.waiting.end()) return;
+      lock.ended.latencies.push_back(event.time - waiting->second.since);
+      lock.most_overtaken = std::max(lock.most_overtaken, lock.grants - waiting->second.grants);
+      lock.waiting.erase(waiting);
+      ++lock.grants;
+    } else if (event.type == EventType::info) {
+      lock.waiting.erase(event.process);
+    }
+  }
+  // Its client is gone, and with it the wish.
+  void exited(Process process) {
+    for (auto& [name, lock] : locks_) lock.waiting.erase(process);
+  }
+
+  Value summary() {
+    Value value = Value::object();
+    for (auto& [name, lock] : locks_) {
+      Value& one = value[name] = holdfast::summary(lock.ended);
+      one["most_overtaken"] = lock.most_overtaken;
+      std::uint64_t still = 0;
+      for (const auto& [process, waiting] : lock.waiting) still = std::max(still, lock.grants - waiting.grants);
+      one["waiting_at_the_end"] = lock.waiting.size();
+      one["most_overtaken_at_the_end"] = still;
+    }
+    return value;
+  }
+
+ private:
+  struct Waiting {
+    Time since{};
+    std::uint64_t grants = 0;  // that there had been
+  };
+  struct Lock {
+    std::uint64_t grants = 0;
+    std::uint64_t most_overtaken = 0;
+    Counts ended;
+    std::map<Process, Waiting> waiting;
+  };
+  std::map<std::string, Lock> locks_;
+};
+
 }  // namespace
 
 Verdict StatsChecker::check(const History& history, const Budget& /*budget*/) const {
@@ -52,8 +103,13 @@ Verdict StatsChecker::check(const History& history, const Budget& /*budget*/) co
     counts.latencies.push_back(operation.complete->time - invoke.time);
   }
   std::uint64_t exited = 0;
+  Waits waits;
   for (const Event& event : history.events()) {
-    if (event.f == "exited") ++exited;
+    waits.see(event);
+    if (event.f == "exited") {
+      ++exited;
+      waits.exited(event.process);
+    }
     if (event.f != "acquire" || event.type != EventType::ok) continue;
     ++grants[event.key];
     const auto [holder, first] = last_holder.try_emplace(event.key, event.process);
@@ -67,6 +123,7 @@ Verdict StatsChecker::check(const History& history, const Budget& /*budget*/) co
   verdict.detail = {{"operations", std::move(operations)},
                     {"grants", grants},
                     {"handovers", handovers},
+                    {"waits", waits.summary()},
                     {"infos", infos},
                     {"processes", processes.size()},
                     {"retired", retired.size()},

@@ -28,6 +28,25 @@ TEST(Stats, CountsOperationsGrantsAndHandovers) {
   EXPECT_EQ(verdict.detail["exited"], 1);
 }
 
+TEST(Stats, CountsHowOftenAWaiterWasOvertaken) {
+  HistoryBuilder builder;
+  builder.at(0).acquire(3, 1).at(1).refused(3).acquire(4, 2).quiet_cycles(6, 100);
+  builder.at(100).acquire(3, 50).at(101).granted(3);
+  const Verdict verdict = verdict_of("stats", builder);
+  const Value& waits = verdict.detail["waits"]["L1"];
+  EXPECT_EQ(waits["most_overtaken"], 6);
+  EXPECT_DOUBLE_EQ(waits["max_ms"].get<double>(), 101);
+  EXPECT_DOUBLE_EQ(waits["p50_ms"].get<double>(), 1);
+  EXPECT_EQ(waits["waiting_at_the_end"], 1);
+  EXPECT_EQ(waits["most_overtaken_at_the_end"], 7);
+}
+
+TEST(Stats, WhoIsGoneOrGotAnUnknownAnswerDoesNotWait) {
+  HistoryBuilder builder;
+  builder.acquire(3, 1).acquire(4, 2).at(1).unknown(3, "acquire").exited(4);
+  EXPECT_EQ(verdict_of("stats", builder).detail["waits"]["L1"]["waiting_at_the_end"], 0);
+}
+
 TEST(Stats, AnEmptyHistoryHasNoNumbersAndNoTrouble) {
   HistoryBuilder builder;
   const Verdict verdict = verdict_of("stats", builder);
