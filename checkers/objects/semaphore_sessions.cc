@@ -101,6 +101,9 @@ class Schedule {
       session.head = number;
       ++session.version;
     } else {
+      // Asked for at the very instant of an answer: a rise that must end now may already fall again, and which of two
+      // rises comes first then matters.
+      if (operations_[session.tail].ret == operation.call) outside_ = true;
       next_[session.tail] = number;
     }
     session.tail = number;
@@ -350,7 +353,7 @@ class Schedule {
   std::vector<Session> sessions_;
   Numbers next_;
   std::int64_t used_ = 0;
-  bool outside_ = false;    // an owner needed two acquires of unknown outcome between two answers
+  bool outside_ = false;  // an owner needed two acquires of unknown outcome between two answers, or the clock is coarse
   std::size_t passed_ = 0;  // operations before this one were searched
   Numbers order_;
   Numbers attempts_;     // under way

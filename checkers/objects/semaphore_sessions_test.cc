@@ -131,6 +131,23 @@ Answer answer_of(const Promise& promise, const History& history) {
   return decide_semaphore_sessions(promise, history, {}).answer;
 }
 
+// Both rises end at instant 7; only the one that falls again at that very instant makes room for the other.
+TEST(SemaphoreSessions, ACoarseClockLeavesTheOrderOpen) {
+  const Promise promise = semaphore(Identity::session, 2);
+  History correct = {acquire(0, 2, kNever), acquire(1, 5, 7), acquire(0, 6, 7), release(0, 7, 8), release(0, 8, 9)};
+  correct[0].outcome = Outcome::unknown;
+  EXPECT_EQ(decide_semaphore_sessions(promise, correct, {}).answer, Answer::linearizable);
+  History broken = correct;
+  broken[3].call = 8;
+  broken[3].ret = broken[4].call = 9;
+  broken[4].ret = 10;
+  EXPECT_EQ(decide_semaphore_sessions(promise, broken, {}).answer, Answer::violation);
+  for (const History& history : {correct, broken}) {
+    const auto wrong = oracle::disagreement(promise, history, decide_semaphore_sessions);
+    EXPECT_FALSE(wrong) << *wrong;
+  }
+}
+
 TEST(SemaphoreSessions, KnowsWhatDoesNotMatter) {
   Rng rng(8);
   for (std::uint64_t i = 0; i < oracle::random_cases() / 4; ++i) {
