@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/network.h"
+
 namespace holdfast {
 
 class NodeClock;
@@ -70,22 +72,6 @@ class Node {
 
   // Like run(), but a non-zero status is an Error that names node, command and what it printed.
   CommandResult must_run(const Command& command, std::chrono::milliseconds limit);
-};
-
-// One directed link that drops everything from the first node to the second.
-struct CutLink {
-  std::string from;
-  std::string to;
-  auto operator<=>(const CutLink&) const = default;
-};
-
-// Where the nodes hang together; the one shared place where links are cut.
-class Network {
- public:
-  virtual ~Network() = default;
-  virtual void cut(std::span<const CutLink> links) = 0;  // replaces what was cut before, atomically
-  // Packets dropped on cut links since the cut was made: proof that a partition bit.
-  [[nodiscard]] virtual std::uint64_t dropped() = 0;
 };
 
 // Roles are fixed at creation. The order of `servers` is the order of their numbers (n1, n2, …).

@@ -14,6 +14,7 @@ struct LocalClusterOptions {
   std::size_t servers = 1;
   std::size_t clients = 5;
   std::string program_folder;  // where our own client programs are on this machine
+  std::uint64_t seed = 0;      // of what frames meet on their way
 };
 
 class LocalCluster final : public Cluster {

@@ -1,14 +1,10 @@
 #include "clusters/local/interface.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cstring>
 
 #include "harness/error.h"
 
@@ -25,15 +21,6 @@ void configure(const std::string& interface, unsigned long request, ifreq& quest
   if (!done) throw system_error(fmt::format("configure network interface {}", interface));
 }
 
-void set_inet(const std::string& interface, unsigned long request, const std::string& address) {
-  sockaddr_in inet{};
-  inet.sin_family = AF_INET;
-  HOLDFAST_CHECK(::inet_pton(AF_INET, address.c_str(), &inet.sin_addr) == 1, "addresses are made by us");
-  ifreq question{};
-  std::memcpy(&question.ifr_addr, &inet, sizeof inet);
-  configure(interface, request, question);
-}
-
 }  // namespace
 
 void bring_up(const std::string& interface) {
@@ -41,11 +28,6 @@ void bring_up(const std::string& interface) {
   configure(interface, SIOCGIFFLAGS, question);
   question.ifr_flags = static_cast<short>(question.ifr_flags | IFF_UP | IFF_RUNNING);
   configure(interface, SIOCSIFFLAGS, question);
-}
-
-void set_address(const std::string& interface, const std::string& address) {
-  set_inet(interface, SIOCSIFADDR, address);
-  set_inet(interface, SIOCSIFNETMASK, "255.255.255.0");
 }
 
 }  // namespace holdfast

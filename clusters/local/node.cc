@@ -59,8 +59,6 @@ struct Pipe {
   try {
     ::sethostname(options.name.c_str(), options.name.size());
     bring_up("lo");
-    set_address("eth0", options.address);
-    bring_up("eth0");
     enter_composite_root({options.name, options.hosts, options.program_folder, in_user_namespace()});
     make_clock_page();
   } catch (const std::exception& error) {

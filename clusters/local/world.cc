@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "clusters/local/interface.h"
+#include "clusters/local/switch/tap.h"
 #include "harness/error.h"
 
 namespace holdfast {
@@ -83,6 +84,7 @@ bool in_user_namespace() {
 }
 
 std::string private_world_obstacle() {
+  if (std::string cables = tap_obstacle(); !cables.empty()) return cables;
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw system_error("pipe");
   const pid_t child = ::fork();

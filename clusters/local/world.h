@@ -1,6 +1,6 @@
 // The controller's own private world: a network and mount namespace that nobody else sees.
 //
-// Everything that local nodes need on "the host" (bridge, cables, drop rules) is made in here, so the machine's own
+// Everything that local nodes need on "the host" (the cable to their switch) is made in here, so the machine's own
 // network is never touched and the kernel removes it all when the controller dies, however it dies. Without root a
 // user namespace is put around it, in which we may do the same things.
 #pragma once
@@ -15,7 +15,7 @@ void enter_private_world();
 
 [[nodiscard]] bool in_user_namespace();  // true after enter_private_world() without root
 
-// Why enter_private_world() would fail here, with the fix; empty when it works. Tries it in a child process.
+// Why there can be no private world with nodes here, with the fix; empty when there can. Tries it in a child process.
 [[nodiscard]] std::string private_world_obstacle();
 
 }  // namespace holdfast
