@@ -2,42 +2,87 @@
 
 #include <fmt/format.h>
 
-#include "checkers/lease_jobs.h"
+#include <algorithm>
+
+#include "checkers/objects/hold_jobs.h"
+#include "checkers/objects/lease_schedule.h"
 
 namespace holdfast {
 
 namespace {
 
-Window window_of(const Operation& operation) {
-  Window window{.inv = operation.invoke->time, .inv_index = operation.invoke->index};
-  if (!operation.unknown()) {
-    window.ret = operation.complete->time;
-    window.ret_index = operation.complete->index;
-  }
-  return window;
-}
+using objects::HoldFault;
+using objects::Job;
 
-HoldEvidence evidence_of(const Hold& hold) {
-  HoldEvidence evidence;
-  evidence.acquire = window_of(*hold.acquire);
-  evidence.acquire_ok = hold.granted();
-  evidence.least_lease = hold.least_lease();
-  for (const Renewal& renewal : hold.renewals) {
-    evidence.renewals.push_back({.inv = renewal.window.from,
-                                 .ret = renewal.window.to,
-                                 .inv_index = renewal.renewing->index,
-                                 .ret_index = renewal.renewed->index});
-  }
-  for (const Operation* release : hold.releases) {
-    if (release->ok()) {
-      evidence.releases.emplace_back(window_of(*release), ReleaseAnswer::ok);
-    } else if (release->unknown()) {
-      evidence.releases.emplace_back(window_of(*release), ReleaseAnswer::unknown);
-    } else if (has_error(*release, "not-held")) {
-      evidence.releases.emplace_back(window_of(*release), ReleaseAnswer::not_held);
+constexpr std::size_t kMostToMinimize = 40;
+
+// A hold's operations for the deciders, in the order of their invocations.
+class HoldOperations {
+ public:
+  explicit HoldOperations(const Hold& hold) : lease_{.least = hold.least_lease().count()} {
+    add(*hold.acquire, objects::Call::acquire);
+    for (const Renewal& renewal : hold.renewals) {
+      add({.call = renewal.window.from.count(), .ret = renewal.window.to.count(), .f = objects::Call::renew},
+          renewal.renewing->index, renewal.renewed->index);
     }
+    for (const Operation* release : hold.releases) {
+      if (release->ok() || release->unknown() || has_error(*release, "not-held")) add(*release, objects::Call::release);
+    }
+    arrange();
   }
-  return evidence;
+
+  [[nodiscard]] objects::Reduced reduce(std::uint32_t hold) const {
+    std::vector<std::uint32_t> members(operations_.size());
+    for (std::uint32_t i = 0; i < members.size(); ++i) members[i] = i;
+    return objects::reduce_hold(operations_, members, lease_, hold);
+  }
+
+ private:
+  struct Events {
+    std::uint64_t invoke = 0;
+    std::uint64_t complete = UINT64_MAX;
+  };
+
+  void add(const Operation& operation, objects::Call f) {
+    objects::Operation one{.call = operation.invoke->time.count(), .f = f, .outcome = objects::Outcome::unknown};
+    if (operation.unknown()) return add(one, operation.invoke->index, UINT64_MAX);
+    one.ret = operation.complete->time.count();
+    one.outcome = operation.ok() ? objects::Outcome::ok : objects::Outcome::refused;
+    add(one, operation.invoke->index, operation.complete->index);
+  }
+  void add(const objects::Operation& operation, std::uint64_t invoke, std::uint64_t complete) {
+    operations_.push_back(operation);
+    events_.push_back({invoke, complete});
+  }
+
+  // Events at one instant are still in order: one process did one thing after the other. Where it did not, only the
+  // clock tells.
+  void arrange() {
+    std::vector<std::uint32_t> order(operations_.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::sort(order, {}, [&](std::uint32_t i) { return events_[i].invoke; });
+    std::vector<objects::Operation> sorted;
+    std::uint64_t returned = 0;
+    bool in_turn = true;
+    for (const std::uint32_t i : order) {
+      sorted.push_back(operations_[i]);
+      sorted.back().process = i;
+      in_turn = in_turn && (sorted.size() == 1 || returned < events_[i].invoke);
+      if (events_[i].complete != UINT64_MAX) returned = events_[i].complete;
+    }
+    if (in_turn) {
+      for (objects::Operation& each : sorted) each.process = 0;
+    }
+    operations_ = std::move(sorted);
+  }
+
+  objects::LeaseTerms lease_;
+  std::vector<objects::Operation> operations_;
+  std::vector<Events> events_;
+};
+
+Interval core_of(const Job& job) {
+  return {.from = Time(job.hi), .to = Time(job.core_end())};
 }
 
 std::string lease_text(const Hold& hold) {
@@ -51,7 +96,12 @@ Finding fault_finding(const Hold& hold, HoldFault fault) {
   finding.events = hold.events();
   finding.detail = {{"key", hold.key()}, {"hold", hold.id}, {"process", number(hold.process)}};
   switch (fault) {
-    case HoldFault::used_after_release:
+    case HoldFault::never_acquired:
+      finding.kind = "used-before-acquire";
+      finding.because = fmt::format("{}: a release or renewal of {} was granted before its acquire was sent",
+                                    hold.key(), hold.describe());
+      break;
+    case HoldFault::released_twice:
       finding.kind = "used-after-release";
       finding.because =
           fmt::format("{}: {} gave the lock back, and later a release or renewal of the same hold was granted",
@@ -83,16 +133,16 @@ Finding stray_finding(const Operation& release) {
 }
 
 std::string certainty_text(const Job& job, const Hold& hold) {
-  if (job.point) {
-    return fmt::format("{} must have held it at some instant between {} and {}", hold.describe(), seconds_text(job.lo),
-                       seconds_text(job.hi));
+  if (job.shape == Job::Shape::point) {
+    return fmt::format("{} must have held it at some instant between {} and {}", hold.describe(),
+                       seconds_text(Time(job.lo)), seconds_text(Time(job.hi)));
   }
-  const Interval core = job.core();
+  const Interval core = core_of(job);
   const Operation* const released = hold.released();
   std::string until;
   if (core.to == kNever) {
     until = "to the end of the history (no release, no lease)";
-  } else if (core.to == job.cap && released != nullptr) {
+  } else if (core.to.count() == job.cap && released != nullptr) {
     until = fmt::format("to {} (its release, event {})", seconds_text(core.to), released->invoke->index);
   } else if (hold.lease && core.to == hold.lease_end()) {
     until = fmt::format("to {} (its lease of {} could not end earlier)", seconds_text(core.to),
@@ -105,9 +155,8 @@ std::string certainty_text(const Job& job, const Hold& hold) {
                      since->index, until);
 }
 
-Finding conflict_finding(const Conflict& conflict, const LockKey& key, Time end) {
+Finding conflict_finding(const std::vector<Job>& jobs, const LockKey& key, Time end) {
   Finding finding;
-  const std::vector<Job>& jobs = conflict.jobs;
   const std::string& name = key.holds[jobs.front().hold].key();
   finding.kind = jobs.size() == 2 ? "two-holders" : "impossible-grants";
   finding.because = name + ": ";
@@ -123,17 +172,92 @@ Finding conflict_finding(const Conflict& conflict, const LockKey& key, Time end)
     finding.because += "; each of these leases pushes the next, and the last cannot begin in time";
     return finding;
   }
-  if (jobs[0].point || jobs[1].point) {
+  if (jobs[0].shape == Job::Shape::point || jobs[1].shape == Job::Shape::point) {
     finding.because += "; both cannot be";
     return finding;
   }
-  const Interval first = jobs[0].core();
-  const Interval second = jobs[1].core();
+  const Interval first = core_of(jobs[0]);
+  const Interval second = core_of(jobs[1]);
   const Time overlap = std::min({first.to, second.to, std::max(end, second.from)}) - std::max(first.from, second.from);
   finding.because += fmt::format("; both held it for {}", milliseconds_text(overlap));
   finding.detail["overlap_ms"] = milliseconds(overlap);
   return finding;
 }
+
+// The holds of one key that cannot all have been granted, at most `limit` times; each list stands on its own.
+class Conflicts {
+ public:
+  explicit Conflicts(std::vector<Job> jobs) : jobs_(std::move(jobs)) {}
+
+  std::vector<std::vector<Job>> find(std::size_t limit) {
+    std::vector<std::vector<Job>> found;
+    while (found.size() < limit) {
+      objects::Schedule schedule = place(jobs_);
+      if (schedule.result == objects::Schedule::Result::too_many) {
+        relax();
+        schedule = place(jobs_);
+      }
+      if (schedule.result != objects::Schedule::Result::impossible) break;
+      std::vector<std::uint32_t> culprits = std::move(schedule.culprits);
+      const bool order_forced = std::ranges::all_of(culprits, [&](std::uint32_t i) { return !is_coreless(jobs_[i]); });
+      if (!order_forced) culprits = minimal(std::move(culprits));
+      std::vector<Job> conflict;
+      for (const std::uint32_t culprit : culprits) conflict.push_back(jobs_[culprit]);
+      std::ranges::reverse(conflict);
+      found.push_back(std::move(conflict));
+      forget(culprits);
+    }
+    return found;
+  }
+  [[nodiscard]] std::uint64_t relaxed() const { return relaxed_; }
+
+ private:
+  static bool is_coreless(const Job& job) { return job.shape == Job::Shape::stretch && !job.cored(); }
+
+  static objects::Schedule place(const std::vector<Job>& jobs) {
+    return objects::place_jobs(
+        jobs, [](const Job&) { return std::vector<std::pair<objects::Instant, objects::Instant>>(); }, {});
+  }
+
+  // Too many acquires that took as long as their leases overlap: they may have expired a lease after the invocation.
+  void relax() {
+    for (Job& job : jobs_) {
+      if (!is_coreless(job)) continue;
+      job = {.lo = job.core_end(), .hi = job.hi, .length = 0, .hold = job.hold, .shape = Job::Shape::point};
+      ++relaxed_;
+    }
+  }
+
+  // Jobs whose order is not forced come with all that they could touch: only those that are needed are kept.
+  [[nodiscard]] std::vector<std::uint32_t> minimal(std::vector<std::uint32_t> culprits) const {
+    std::ranges::sort(culprits, std::greater<>(), [&](std::uint32_t i) { return jobs_[i].hi; });
+    if (culprits.size() > kMostToMinimize) return culprits;
+    for (std::size_t i = culprits.size(); i-- > 0;) {
+      std::vector<Job> fewer;
+      for (std::size_t j = 0; j < culprits.size(); ++j) {
+        if (j != i) fewer.push_back(jobs_[culprits[j]]);
+      }
+      if (place(fewer).result != objects::Schedule::Result::impossible) continue;
+      culprits.erase(culprits.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return culprits;
+  }
+
+  // What follows is looked at as if the one that came too late were the first. A point in the way is left out itself.
+  void forget(const std::vector<std::uint32_t>& culprits) {
+    std::vector<bool> gone(jobs_.size());
+    const bool point = jobs_[culprits.front()].shape == Job::Shape::point;
+    for (std::size_t i = point ? 0 : 1; i < (point ? 1 : culprits.size()); ++i) gone[culprits[i]] = true;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (!gone[i]) jobs_[kept++] = jobs_[i];
+    }
+    jobs_.resize(kept);
+  }
+
+  std::vector<Job> jobs_;
+  std::uint64_t relaxed_ = 0;
+};
 
 void count_exposures(const Scene& scene, Verdict& verdict) {
   verdict.exposure = "holds and attempts whose client, link or server was hit by a fault";
@@ -160,15 +284,16 @@ void ServiceChecker::examine(const Scene& scene, Verdict& verdict) const {
       if (stray->invoke->f == "release" && stray->ok()) add(verdict, stray_finding(*stray));
     }
     std::vector<Job> jobs;
-    for (std::size_t index = 0; index < key.holds.size(); ++index) {
-      const Reduced reduced = reduce_hold(evidence_of(key.holds[index]), index);
+    for (std::uint32_t index = 0; index < key.holds.size(); ++index) {
+      const objects::Reduced reduced = HoldOperations(key.holds[index]).reduce(index);
       if (reduced.fault != HoldFault::none) add(verdict, fault_finding(key.holds[index], reduced.fault));
-      if (reduced.job) jobs.push_back(*reduced.job);
-      relaxed += reduced.relaxed ? 1 : 0;
+      if (reduced.job.shape != Job::Shape::nothing) jobs.push_back(reduced.job);
     }
-    for (const Conflict& conflict : lease_check(jobs, kFindingLimit)) {
+    Conflicts conflicts(std::move(jobs));
+    for (const std::vector<Job>& conflict : conflicts.find(kFindingLimit)) {
       add(verdict, conflict_finding(conflict, key, scene.locks.end));
     }
+    relaxed += conflicts.relaxed();
   }
   if (relaxed > 0) verdict.detail["relaxed_holds"] = relaxed;
   count_exposures(scene, verdict);

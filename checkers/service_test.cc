@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "checkers/history_builder.h"
-#include "checkers/lease_jobs.h"
 
 namespace holdfast {
 namespace {

@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::uint32_t kHoldsBetweenLooksAtTheClock = 1U << 14U;
 
+constexpr const char* kAboveZero = "the first token is above zero";
+constexpr const char* kSkipped = "not so many grants can have come before this token";
+
 Decision decide_plain(const Promise& promise, Operations operations, const Limits& limits);
 
 // Does some hold have a grant that is known and may come after a release that was called before?
@@ -173,7 +176,7 @@ class Fences {
       const KnownGrant& grant = known_[i];
       if (grant.token < 1) {
         from_ = to_ = grant.from;
-        blame("token-not-growing", "the first token is above zero", {grant.hold}, {acquire_of(grant)});
+        blame("token-not-growing", kAboveZero, {grant.hold}, {acquire_of(grant)});
         return false;
       }
       if (i == 0) continue;
@@ -211,7 +214,7 @@ class Fences {
             "enough of both between these",
             crowd_around(known_, unseen_, *failure), {});
     } else {
-      blame("token-skipped", "not so many grants can have come before this token", {next.hold}, {acquire_of(next)});
+      blame("token-skipped", kSkipped, {next.hold}, {acquire_of(next)});
     }
     return false;
   }
@@ -254,10 +257,38 @@ class Fences {
     if (promise_.fence != FenceRule::by_one) {
       return find_core(decision_, promise_, arena_of(operations_, groups_, holds), decide_plain, limits_);
     }
-    // By one, every other hold counts: once it is weakened it may or may not have used up a token.
+    blame_by_one(holds, likely);
+  }
+
+  // By one, every other hold counts: once it is weakened it may or may not have used up a token. What is impossible for
+  // growing tokens is a good guess; it may be more than is needed.
+  void blame_by_one(const std::vector<std::uint32_t>& holds, std::vector<std::uint32_t> likely) {
+    Promise growing = promise_;
+    growing.fence = FenceRule::increasing;
+    const Arena few = arena_of(operations_, groups_, holds);
+    Limits limits = limits_;
+    limits.witness = limits.minimal_core = false;
+    if (decide_plain(growing, few.operations, limits).answer == Answer::violation) {
+      Decision guess;
+      find_core(guess, growing, few, decide_plain, limits_);
+      likely = std::move(guess.core);
+    }
     std::vector<std::uint32_t> all(groups_.size());
     for (std::uint32_t hold = 0; hold < all.size(); ++hold) all[hold] = hold;
+    const std::string conclusion = decision_.because;
     find_core_as(decision_, promise_, arena_of(operations_, groups_, all), decide_plain, limits_, likely);
+    name_lonely_token(conclusion);
+  }
+
+  // A single acquire overlaps nobody: its token is out of reach.
+  void name_lonely_token(const std::string& conclusion) {
+    const bool lonely = decision_.core.size() == 1 && operations_[decision_.core[0]].f == Call::acquire;
+    if (!lonely || conclusion == kSkipped || conclusion == kAboveZero) return;
+    std::vector<std::uint32_t> core = std::move(decision_.core);
+    const bool skipped = operations_[core[0]].result >= 1;
+    decision_.rule = skipped ? "token-skipped" : "token-not-growing";
+    decision_.because = skipped ? kSkipped : kAboveZero;
+    set_core(decision_, std::move(core));
   }
 
   // How many grants can have been given back by the time of this acquire, were nothing else known?
@@ -296,7 +327,9 @@ class Fences {
         }
       }
     }
+    const std::string conclusion = decision_.because;
     set_core(decision_, std::move(core));
+    name_lonely_token(conclusion);
   }
 
   // Reentrant processes: what each of them did in between matters.

@@ -81,14 +81,26 @@ class Forced {
     return true;
   }
 
-  // The job, the point that it cannot make room for, and back from push to push what made it late.
+  // The job, the point that it cannot make room for, and back from push to push what made it late; only two of them
+  // where those collide wherever they are.
   bool fail(std::uint32_t index, std::uint32_t point) {
+    const Job& job = jobs_[cores_[index]];
     if (point != kNone) culprits_.push_back(points_[point]);
+    culprits_.push_back(cores_[index]);
+    if (point != kNone && jobs_[points_[point]].hi < job.end(job.lo)) return false;
+    if (point == kNone && jobs_[cores_[index - 1]].core_end() > job.hi) {
+      culprits_.push_back(cores_[index - 1]);
+      return false;
+    }
     for (;; --index) {
       const Cause& cause = causes_[index];
-      culprits_.push_back(cores_[index]);
       for (std::uint32_t i = cause.first_point; i < cause.last_point; ++i) culprits_.push_back(points_[raised_[i]]);
+      // A point that lies inside the job wherever that starts needs no push from before to explain it.
+      const Job& late = jobs_[cores_[index]];
+      const bool by_points = cause.first_point < cause.last_point;
+      if (by_points && jobs_[points_[raised_[cause.first_point]]].hi < late.end(late.lo)) return false;
       if (!cause.pushed) return false;
+      culprits_.push_back(cores_[index - 1]);
     }
   }
 

@@ -22,7 +22,8 @@ struct Schedule {
   enum class Result : std::uint8_t { placed, impossible, too_many, stopped };
   Result result = Result::placed;
   std::vector<Instant> starts;          // placed: of each job
-  std::vector<std::uint32_t> culprits;  // impossible: numbers of jobs that cannot all be placed
+  std::vector<std::uint32_t> culprits;  // impossible: numbers of jobs that cannot all be placed; the latest first
+                                        // where their order is forced
   Instant from = 0;                     // not placed: where the trouble begins
 };
 
