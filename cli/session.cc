@@ -21,6 +21,7 @@
 #include "harness/error.h"
 #include "harness/log.h"
 #include "harness/runner.h"
+#include "nemesis/registry.h"
 #include "nemesis/schedule.h"
 #include "results/report.h"
 #include "workloads/registry.h"
@@ -146,6 +147,7 @@ void run_on_cluster(const RunRequest& request, RunFolder& folder) {
   const std::unique_ptr<Server> server = request.system->make_server();
   RunInfo info = folder.info();
   for (const Node* node : cluster->all()) info.nodes.push_back(node->name());
+  for (const FaultPlan& plan : request.faults) find_fault(plan.fault).make(plan.target)->prepare(*cluster);
   progress.say(fmt::format("starting {}", server->name()));
   for (Node* node : cluster->servers()) {
     server->install(*node);

@@ -56,6 +56,8 @@ class ActiveFault {
 class Fault {
  public:
   virtual ~Fault() = default;
+  // On the empty cluster, before the servers are started: what it will need there. Throws Error when it cannot have it.
+  virtual void prepare(Cluster& cluster) { static_cast<void>(cluster); }
   // Before the run: throws Error when this can never work on this cluster.
   virtual void rehearse(Cluster& cluster) { static_cast<void>(cluster); }
   // `lane` is the client that set off the trigger; empty for a fault at a time.

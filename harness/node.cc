@@ -27,6 +27,10 @@ CommandResult Node::must_run(const Command& command, std::chrono::milliseconds l
   throw Error(fmt::format("{}: exit {}: {}", what, result.exit_status, said));
 }
 
+NodeDisk& Node::disk() {
+  throw Error(fmt::format("{}: faults of a disk are made on local nodes only: leave --nodes out", name()));
+}
+
 std::vector<Node*> Cluster::all() const {
   std::vector<Node*> nodes(servers().begin(), servers().end());
   const auto add = [&nodes](Node* node) {

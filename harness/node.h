@@ -16,6 +16,7 @@
 namespace holdfast {
 
 class NodeClock;
+class NodeDisk;
 
 struct CommandResult {
   int exit_status = 0;  // 128 + signal when a signal ended it
@@ -69,6 +70,8 @@ class Node {
   virtual void download(const std::string& theirs, const std::filesystem::path& ours) = 0;
   // Clocks of its own that a fault may set; null: it has the clocks of the machine it runs on.
   [[nodiscard]] virtual NodeClock* clock() { return nullptr; }
+  // A disk of its own under the data folder, put in when first asked for, which must be before anything runs there.
+  [[nodiscard]] virtual NodeDisk& disk();
 
   // Like run(), but a non-zero status is an Error that names node, command and what it printed.
   CommandResult must_run(const Command& command, std::chrono::milliseconds limit);

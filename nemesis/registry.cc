@@ -9,6 +9,7 @@
 #include "nemesis/clock.h"
 #include "nemesis/clock_drift.h"
 #include "nemesis/clock_strobe.h"
+#include "nemesis/disk.h"
 #include "nemesis/kill.h"
 #include "nemesis/partition.h"
 #include "nemesis/pause.h"
@@ -63,6 +64,26 @@ const std::array kFaults = {
                .summary = "throw a wall clock a minute to and fro, a hundred times a second (local nodes)",
                .targets = clock_targets(),
                .make = make_clock_strobe},
+    FaultEntry{.name = "disk-power",
+               .summary = "power loss: what was not synced is gone, the server starts anew (local nodes, root)",
+               .targets = {{"server", "a primary", When::acknowledged, false}},
+               .make = make_disk_power},
+    FaultEntry{.name = "disk-full",
+               .summary = "not a block is left on a server's disk (local nodes, root)",
+               .targets = {{"server", "a primary", When::at_times, false}},
+               .make = make_disk_full},
+    FaultEntry{.name = "disk-read-only",
+               .summary = "the kernel makes a server's disk read-only after an error (local nodes, root)",
+               .targets = {{"server", "a primary", When::at_times, false}},
+               .make = make_disk_read_only},
+    FaultEntry{.name = "disk-dead",
+               .summary = "every operation on a server's disk fails (local nodes, root)",
+               .targets = {{"server", "a primary", When::at_times, false}},
+               .make = make_disk_dead},
+    FaultEntry{.name = "disk-slow",
+               .summary = "a server's disk does 50 writes a second (local nodes, root, blkio control group)",
+               .targets = {{"server", "a primary", When::at_times, false}},
+               .make = make_disk_slow},
 };
 
 }  // namespace

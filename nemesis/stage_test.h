@@ -1,6 +1,7 @@
 // For tests of faults: real servers and real client processes (cat), without a runner.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,8 +14,12 @@ namespace holdfast {
 
 class TestStage final : public Stage {
  public:
-  explicit TestStage(const LocalClusterOptions& options = {1, 2, HOLDFAST_PROGRAM_FOLDER})
+  // `prepare` sees the nodes before the servers are started.
+  explicit TestStage(
+      const LocalClusterOptions& options = {1, 2, HOLDFAST_PROGRAM_FOLDER},
+      const std::function<void(Cluster&)>& prepare = [](Cluster&) {})
       : cluster_(options), server_(make_redis()) {
+    prepare(cluster_);
     for (Node* node : cluster_.servers()) server_->start(*node);
     for (Node* node : cluster_.clients()) clients_.push_back(node->spawn({{"cat"}, {}}, "/data/cat.log"));
   }

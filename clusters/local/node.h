@@ -10,6 +10,7 @@
 #include <string>
 
 #include "clusters/local/clock/node_clock.h"
+#include "clusters/local/disk/node_disk.h"
 #include "clusters/local/packet.h"
 #include "harness/node.h"
 
@@ -46,6 +47,10 @@ class LocalNode final : public Node {
   void upload(const std::filesystem::path& ours, const std::string& theirs) override;
   void download(const std::string& theirs, const std::filesystem::path& ours) override;
   [[nodiscard]] NodeClock* clock() override { return clock_.get(); }
+  [[nodiscard]] NodeDisk& disk() override {
+    if (disk_ == nullptr) disk_ = std::make_unique<LocalDisk>(*this, init_);
+    return *disk_;
+  }
 
   // One question to init, its answer; exit notices that arrive meanwhile are kept.
   Packet ask(const nlohmann::json& question, std::span<const int> descriptors = {});
@@ -65,6 +70,7 @@ class LocalNode final : public Node {
   LocalNodeOptions options_;
   pid_t init_ = -1;
   int control_ = -1;
+  std::unique_ptr<LocalDisk> disk_;    // null when no fault has asked for one
   std::unique_ptr<LocalClock> clock_;  // null when the shim was not built beside our programs
   std::mutex mutex_;                   // control_ and exits_
   std::map<pid_t, int> exits_;
