@@ -3,12 +3,12 @@
 // Witness (of `linearizable`): the operations that take effect, in an order that the object allows and that respects
 // real time. Every ok and refused operation is in it once; unknown ones only if they took effect.
 //
-// Core (of `violation`): obligations that cannot all be met, subset-minimal. An obligation is one ok or refused
-// operation taken at its word; every operation outside the core is weakened: ok becomes unknown (it may have taken
-// effect at any time from its call on, or never), an observation (read, refusal) disappears. The weakened history is
-// still impossible (unknown ones keep their place in ordered sessions, see has_ordered_sessions); with any one member
-// of the core weakened too it becomes possible. State-changing operations are never deleted: deleting a write can make
-// a violation out of nothing.
+// Core (of `violation`): obligations that cannot all be met, subset-minimal as far as limits allow. An obligation is
+// one ok or refused operation taken at its word; every operation outside the core is weakened: ok becomes unknown (it
+// may have taken effect at any time from its call on, or never), an observation (read, refusal) disappears. The
+// weakened history is still impossible (unknown ones keep their place in ordered sessions, see has_ordered_sessions);
+// with any one member of the core weakened too it becomes possible. State-changing operations are never deleted:
+// deleting a write can make a violation out of nothing.
 #pragma once
 
 #include <chrono>

@@ -2,7 +2,9 @@
 // weakening: everything after the first return that nothing explains is irrelevant; then, nearest to that return first,
 // the shortest list of obligations that is still impossible is sought by doubling and halving. Its last member belongs
 // to every such list and is kept; the others are searched again (insertion-based extraction of a minimal unsatisfiable
-// set). About |core| · log n checks, each of a history in which nearly all operations are unknown, and so left out.
+// set). About |core| · log n checks, each of a history in which nearly all operations are unknown, and so left out; a
+// weakened history can be far harder than the history itself, so this takes a second, or four times as long as the
+// verdict did, at most. What is found by then is a core, if not a minimal one.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -45,7 +47,11 @@ class Search {
   Decision run() {
     Decision decision;
     decision.searched = operations_.size();
+    const auto start = std::chrono::steady_clock::now();
     porcupine::Result result = checked(operations_, limits_.witness);
+    const auto now = std::chrono::steady_clock::now();
+    const auto patience = std::max<std::chrono::steady_clock::duration>(std::chrono::seconds(1), 4 * (now - start));
+    if (limits_.deadline - now > patience) limits_.deadline = now + patience;
     switch (result.verdict) {
       case porcupine::Verdict::ok:
         decision.witness = std::move(result.witness);
@@ -220,7 +226,7 @@ class Search {
 
   const Promise& promise_;
   Operations operations_;
-  const Limits& limits_;
+  Limits limits_;
   Make make_;
   std::vector<std::uint32_t> pool_;  // what can still matter for the core
   std::vector<bool> kept_;
