@@ -1,10 +1,14 @@
 #include "clusters/local/disk/throttle.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <array>
+#include <cerrno>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -54,15 +58,18 @@ void move_all(pid_t init, const std::string& group) {
   }
 }
 
-// A controller that was killed could not take its group away; it is empty and harms nobody.
-void remove_groups_of_the_dead() {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(kGroups, ignored)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with(kPrefix)) continue;
-    const std::string owner = name.substr(std::string(kPrefix).size(), name.find('.') - std::string(kPrefix).size());
-    if (is_number(owner) && ::kill(std::stoi(owner), 0) != 0) ::rmdir(entry.path().c_str());
+// Takes the group away when the other end of the pipe is closed: by us, or by the kernel when we are killed. A process
+// of its own, because a killed one can clean up nothing. After fork(2) in a process with threads: system calls only.
+[[noreturn]] void guard(const char* group, int closed) {
+  ::setsid();  // Ctrl-C is for the controller
+  if (closed > 0) ::close_range(0, static_cast<unsigned>(closed) - 1, 0);
+  ::close_range(static_cast<unsigned>(closed) + 1, ~0U, 0);
+  char nothing = 0;
+  while (::read(closed, &nothing, 1) < 0 && errno == EINTR) {
   }
+  constexpr timespec kPause{0, 2'000'000};
+  for (int tries = 0; tries < 5000 && ::rmdir(group) != 0 && errno == EBUSY; ++tries) ::nanosleep(&kPause, nullptr);
+  ::_exit(0);
 }
 
 }  // namespace
@@ -73,12 +80,12 @@ Throttle::Throttle(const std::string& node, pid_t init, int loop_number, unsigne
     throw Error(
         fmt::format("{}: a slow disk needs the control group {} (version 1) and root; it is not here", node, kGroups));
   }
-  remove_groups_of_the_dead();
   if (::mkdir(group_.c_str(), 0755) != 0) throw system_error(fmt::format("make {}", group_));
   if (!write_text(fs::path(group_) / kRule, fmt::format("{}:{} {}", kLoopMajor, loop_number, writes_per_second))) {
     ::rmdir(group_.c_str());
     throw Error(fmt::format("{}: {} does not take a limit for its disk", node, group_));
   }
+  start_guard();
   // Twice: what was started while the first round looked is in the group of its parent, the old or the new one.
   move_all(init, group_);
   move_all(init, group_);
@@ -89,7 +96,24 @@ Throttle::~Throttle() {
   std::vector<std::string> left;
   for (std::string line; std::getline(members, line);) left.push_back(line);
   for (const std::string& process : left) write_text(parent_ + "/cgroup.procs", process);
+  ::close(alive_);
+  int status = 0;
+  while (::waitpid(guard_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Throttle::start_guard() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
+    guard_ = ::fork();
+    if (guard_ == 0) guard(group_.c_str(), ends[0]);
+    ::close(ends[0]);
+    alive_ = ends[1];
+  }
+  if (guard_ > 0) return;
+  const Error error = system_error("make a process");
   ::rmdir(group_.c_str());
+  throw Error(error);
 }
 
 }  // namespace holdfast

@@ -17,8 +17,12 @@ class Throttle {
   ~Throttle();  // all as before
 
  private:
+  void start_guard();
+
   std::string group_;   // a folder
   std::string parent_;  // the folder of the group where the processes were
+  pid_t guard_ = -1;    // the process that takes the group away
+  int alive_ = -1;      // while this is open
 };
 
 }  // namespace holdfast
