@@ -115,5 +115,11 @@ TEST(BeliefWatch, AgreesWithJudgingEveryPrefix) {
   EXPECT_LT(broken, cases * 9 / 10);
 }
 
+TEST(WatchFor, WhatNobodyCanJudgeBeforeItsEndHasNoWatch) {
+  EXPECT_NE(watch_for("lock"), nullptr);
+  EXPECT_NE(watch_for("register"), nullptr);
+  EXPECT_EQ(watch_for("noop"), nullptr);
+}
+
 }  // namespace
 }  // namespace holdfast::online
