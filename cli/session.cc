@@ -36,7 +36,8 @@ std::unique_ptr<Cluster> make_cluster(const RunRequest& request) {
   if (request.nodes.empty()) {
     return std::make_unique<LocalCluster>(LocalClusterOptions{.servers = request.system->server_nodes,
                                                               .clients = request.concurrency,
-                                                              .program_folder = our_program_folder()});
+                                                              .program_folder = our_program_folder(),
+                                                              .seed = request.seed});
   }
   return std::make_unique<SshCluster>(
       SshOptions{.nodes = request.nodes,

@@ -7,7 +7,7 @@
 
 #include "harness/error.h"
 #include "harness/nearest.h"
-#include "nemesis/partition.h"
+#include "nemesis/links.h"
 #include "nemesis/registry.h"
 
 namespace holdfast {
@@ -37,19 +37,21 @@ void set_trigger(FaultPlan& plan, std::string_view text, const SystemEntry& syst
       fmt::format("unknown step \"{}\" of {}; {}", plan.step, system.name, did_you_mean(plan.step, system.steps)));
 }
 
+// TARGET or TARGET/PARAMETERS; the fault itself says what is wrong with either, now and not in the middle of a run.
 void set_target(FaultPlan& plan, std::string_view text, const FaultEntry& entry) {
+  const std::string_view wanted = entry.takes_parameters ? text.substr(0, text.find('/')) : text;
   std::vector<std::string_view> names;
   for (const FaultTarget& target : entry.targets) {
-    if (target.name == text) {
+    if (target.name == wanted) {
       plan.target = text;
       plan.when = target.when;
       return;
     }
     names.push_back(target.name);
   }
-  if (entry.takes_links && text.find_first_of(">-") != std::string_view::npos) {
+  if (entry.takes_links && wanted.find_first_of(">-") != std::string_view::npos) {
     plan.target = text;
-    static_cast<void>(parse_links(plan.target));  // says what is wrong with it now, not in the middle of a run
+    static_cast<void>(parse_links(std::string(wanted)));
     return;
   }
   throw UsageError(fmt::format("unknown target \"{}\" of fault {}; {}", text, entry.name, did_you_mean(text, names)));
@@ -58,7 +60,8 @@ void set_target(FaultPlan& plan, std::string_view text, const FaultEntry& entry)
 // A fault that hits "the holder" needs an event that says who that is.
 void check_trigger_fits(const FaultPlan& plan, const FaultEntry& entry) {
   for (const FaultTarget& target : entry.targets) {
-    if (target.name == plan.target && target.client_of_trigger && plan.when == When::at_times) {
+    if (target.name == std::string_view(plan.target).substr(0, plan.target.find('/')) && target.client_of_trigger &&
+        plan.when == When::at_times) {
       throw UsageError(fmt::format("{}:{}@time: there is no holder at a time; use @acquired, @reading or @step:NAME",
                                    plan.fault, plan.target));
     }
@@ -80,6 +83,7 @@ FaultPlan parse_fault_plan(std::string_view text, const SystemEntry& system) {
   plan.fault = what.substr(0, colon);
   const FaultEntry& entry = find_fault(plan.fault);
   set_target(plan, colon == std::string_view::npos ? entry.targets.front().name : what.substr(colon + 1), entry);
+  static_cast<void>(entry.make(plan.target));
   if (at != std::string_view::npos) set_trigger(plan, text.substr(at + 1), system);
   check_trigger_fits(plan, entry);
   return plan;

@@ -1,8 +1,9 @@
-// A fault plan: what to do, to whom, and when, as the user types it: FAULT[:TARGET][@TRIGGER]
+// A fault plan: what to do, to whom, and when, as the user types it: FAULT[:TARGET[/PARAMETERS]][@TRIGGER]
 //
 //   pause                     the default target and trigger of the fault: pause:holder@reading
 //   kill:holder@step:setnx-done
 //   partition:c1>n1+n1>c2     any grudge: "a>b" drops what goes from a to b, "a-b" drops both ways
+//   delay:holder/80ms~20ms    how bad it is to be
 #pragma once
 
 #include <string>

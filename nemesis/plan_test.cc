@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/error.h"
-#include "nemesis/partition.h"
+#include "nemesis/links.h"
 #include "nemesis/registry.h"
 
 namespace holdfast {
@@ -57,6 +57,27 @@ TEST(FaultPlan, SaysWhatItDoesNotKnow) {
   EXPECT_THAT(why_not("kill@step:setnx"), HasSubstr("setnx-done"));
   EXPECT_THAT(why_not("kill:holder@time"), HasSubstr("@acquired"));
   EXPECT_THAT(why_not(""), HasSubstr("unknown fault"));
+}
+
+TEST(FaultPlan, FaultsOfTheNetworkTakeParameters) {
+  for (const char* text : {"delay:holder/80ms@acquired", "delay:ring/80ms~20ms,tail@time", "loss:c1>n1/12.5%@time",
+                           "duplicate:server/100%@time", "reorder:server/25%,5ms@time", "corrupt:halves/1%,unseen@time",
+                           "rate:mute/64kbit@time", "flapping:bridge/200ms@time", "reset:with-primary@acquired"}) {
+    EXPECT_EQ(to_string(parse_fault_plan(text, stepping_system())), text);
+  }
+  EXPECT_THAT(why_not("delay:holder/80"), HasSubstr("80ms"));
+  EXPECT_THAT(why_not("delay:holder/1ms,bell"), HasSubstr("normal"));
+  EXPECT_THAT(why_not("delay:holder/1ms,tail,x"), HasSubstr("too many"));
+  EXPECT_THAT(why_not("delay:holder/0ms"), HasSubstr("between"));
+  EXPECT_THAT(why_not("loss:holder/0.3"), HasSubstr("30%"));
+  EXPECT_THAT(why_not("loss:holder/130%"), HasSubstr("100%"));
+  EXPECT_THAT(why_not("loss:holder/"), HasSubstr("percentage"));
+  EXPECT_THAT(why_not("rate:holder/fast"), HasSubstr("64kbit"));
+  EXPECT_THAT(why_not("corrupt:holder/5%,seen"), HasSubstr("unseen"));
+  EXPECT_THAT(why_not("reset:holder/5%"), HasSubstr("too many"));
+  EXPECT_THAT(why_not("pause:holder/5ms"), HasSubstr("unknown target"));
+  EXPECT_THAT(why_not("delay:holder/80ms@time"), HasSubstr("@acquired"));
+  EXPECT_THAT(why_not("delay:c1>/80ms"), HasSubstr("no link"));
 }
 
 TEST(FaultPlan, IsSetOffByItsEventOnly) {

@@ -24,7 +24,8 @@ struct FaultEntry {
   std::string_view summary;
   std::vector<FaultTarget> targets;  // the first is the default
   std::unique_ptr<Fault> (*make)(const std::string& target) = nullptr;
-  bool takes_links = false;  // a target may also be a list of links between nodes
+  bool takes_links = false;       // a target may also be a list of links between nodes
+  bool takes_parameters = false;  // "/" and how bad it is to be may follow the target
 };
 
 std::span<const FaultEntry> faults();
