@@ -15,6 +15,11 @@ using Next = std::optional<State>;
                               std::string(to_string(ask.f)) + '"');
 }
 
+// A lock whose state is who holds it; a fair one also has a queue.
+bool is_held_only(Kind kind) {
+  return kind == Kind::rw_lock || kind == Kind::semaphore || kind == Kind::multi_lock;
+}
+
 Next when(bool allowed, const State& state) {
   return allowed ? Next(state) : std::nullopt;
 }
@@ -175,7 +180,13 @@ CollectionModel::CollectionModel(const Promise& object, Operations operations) :
       each.erase(std::ranges::unique(each).begin(), each.end());
     }
   }
+  const bool lock = is_held_only(object.kind);
   for (const Operation& each : operations) {
+    if (lock && each.refused() && each.f == Call::acquire) anything_is_noticed_ = true;
+    if (lock && each.ok()) {
+      acted_.push_back(owner_of(object, each));
+      if (each.f == Call::release) released_.push_back(acted_.back());
+    }
     if (each.f == Call::extract && each.unknown()) anything_is_noticed_ = true;
     if (each.f == Call::extract) mentioned_.push_back(each.result);
     if (each.f == Call::remove || each.f == Call::contains) mentioned_.push_back(each.argument);
@@ -184,6 +195,8 @@ CollectionModel::CollectionModel(const Promise& object, Operations operations) :
     mentioned_.insert(mentioned_.end(), seen.begin(), seen.end());
   }
   std::ranges::sort(mentioned_);
+  std::ranges::sort(released_);
+  std::ranges::sort(acted_);
 }
 
 State CollectionModel::init() const {
@@ -225,6 +238,10 @@ bool CollectionModel::read_only(const Ask& ask, const Told* known) const {
 // An item that nobody takes out or looks for can as well not be there: it hides nothing that anybody gets, and without
 // it everything is at least as empty.
 bool CollectionModel::droppable(const Ask& ask) const {
+  // A hold that nobody must end, and that nobody was refused for, is only in the way.
+  if (is_held_only(promise->kind)) {
+    return !anything_is_noticed_ && !std::ranges::binary_search(ask.f == Call::acquire ? released_ : acted_, ask.owner);
+  }
   if (ask.f != Call::insert && ask.f != Call::add) return false;
   return !anything_is_noticed_ && !std::ranges::binary_search(mentioned_, ask.argument);
 }

@@ -32,6 +32,11 @@ bool was_refused(const Told* known) {
 
 }  // namespace
 
+std::uint32_t owner_of(const Promise& promise, const Operation& operation) {
+  if (!is_lock(promise.kind)) return 0;
+  return promise.identity == Identity::hold ? operation.hold : operation.process;
+}
+
 std::size_t hash_of(const Ask& ask, const Told* known) {
   std::uint64_t hash = scramble(static_cast<std::uint64_t>(ask.f), ask.owner);
   hash = scramble(hash, static_cast<std::uint64_t>(ask.argument));

@@ -30,6 +30,7 @@ struct Ask {
 };
 enum class Told : std::uint8_t { ok, refused };
 
+std::uint32_t owner_of(const Promise& promise, const Operation& operation);
 std::size_t hash_of(const Ask& ask, const Told* known);
 std::string describe(const Ask& ask, const Told* known);
 
@@ -119,6 +120,9 @@ struct CollectionModel : ObjectModel {
  private:
   std::vector<std::vector<std::int64_t>> seen_sets_;  // Promise::sets of a set, sorted, without repetitions
   std::vector<std::int64_t> mentioned_;               // elements that somebody could notice, sorted
+  // Of locks: owners that certainly released something, and those that certainly did anything at all; sorted.
+  std::vector<std::uint32_t> released_;
+  std::vector<std::uint32_t> acted_;
   bool anything_is_noticed_ = false;
 };
 

@@ -27,12 +27,13 @@ template <class M>
 porcupine::Operation<M> translated(const Promise& promise, const Operation& each) {
   const bool known = !each.unknown();
   const std::int64_t result = known || each.f == Call::cas ? each.result : kNothing;
-  const std::uint32_t owner = !is_lock(promise.kind)               ? 0
-                              : promise.identity == Identity::hold ? each.hold
-                                                                   : each.process;
   std::optional<Told> told;
   if (known) told = each.refused() ? Told::refused : Told::ok;
-  return {{each.f, owner, each.argument, result}, told, each.call, known ? each.ret : kNever, each.process};
+  return {{each.f, owner_of(promise, each), each.argument, result},
+          told,
+          each.call,
+          known ? each.ret : kNever,
+          each.process};
 }
 
 // `Make` builds the model for some operations.
