@@ -99,16 +99,14 @@ struct KeyState {
 
 KeyState state_of(const Scene& scene, const LockKey& key) {
   KeyState state;
-  std::optional<Time> longest_lease;
+  state.patience = key.patience();
   for (const FaultRecord& fault : scene.faults) {
     if (fault.effective) state.quiet_since = std::max(state.quiet_since, std::min(fault.end, scene.locks.end));
   }
   for (const Hold& hold : key.holds) {
     if (hold.granted()) state.last_grant = std::max(state.last_grant, hold.acquire->complete->time);
     if (!still_waiting(hold)) state.quiet_since = std::max(state.quiet_since, gone_at(hold, scene.locks.end));
-    if (hold.lease) longest_lease = std::max(longest_lease.value_or(Time{}), *hold.lease);
   }
-  state.patience = longest_lease ? *longest_lease + std::chrono::seconds(1) : Time(std::chrono::seconds(2));
   for (const Hold& hold : key.holds) {
     if (may_occupy(hold) && gone_at(hold, scene.locks.end) >= state.last_grant) state.suspects.push_back(&hold);
   }

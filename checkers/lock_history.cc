@@ -228,6 +228,14 @@ std::vector<std::uint64_t> Hold::events() const {
   return indices;
 }
 
+Time LockKey::patience() const {
+  std::optional<Time> longest;
+  for (const Hold& hold : holds) {
+    if (hold.lease) longest = std::max(longest.value_or(Time{}), *hold.lease);
+  }
+  return longest ? *longest + std::chrono::seconds(1) : Time(std::chrono::seconds(2));
+}
+
 LockHistory lock_history(const History& history, const Budget& budget) {
   return Builder(history).build(budget);
 }

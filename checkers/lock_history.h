@@ -78,6 +78,9 @@ struct LockKey {
   std::vector<Hold> holds;                 // by invocation of the acquire
   std::vector<const Operation*> attempts;  // every acquire, failed ones too
   std::vector<const Operation*> strays;    // releases and accesses of holds that were never asked for, or refused
+
+  // Liveness can only be judged against a time: the longest lease plus a second, or two seconds without leases.
+  [[nodiscard]] Time patience() const;
 };
 
 struct LockHistory {

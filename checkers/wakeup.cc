@@ -43,12 +43,8 @@ struct Patient {
 
 class Key {
  public:
-  Key(const Scene& scene, const std::string& name, const LockKey& key) : scene_(scene), name_(name), key_(key) {
-    std::optional<Time> longest_lease;
-    for (const Hold& hold : key.holds) {
-      if (hold.lease) longest_lease = std::max(longest_lease.value_or(Time{}), *hold.lease);
-    }
-    patience_ = longest_lease ? *longest_lease + std::chrono::seconds(1) : Time(std::chrono::seconds(2));
+  Key(const Scene& scene, const std::string& name, const LockKey& key)
+      : scene_(scene), name_(name), key_(key), patience_(key.patience()) {
     for (const Operation* attempt : key.attempts) {
       const auto exited = scene.locks.exits.find(number(attempt->invoke->process));
       Time to = attempt->complete != nullptr ? attempt->complete->time : scene.locks.end;
@@ -126,7 +122,7 @@ class Key {
   const Scene& scene_;
   const std::string& name_;
   const LockKey& key_;
-  Time patience_{};
+  Time patience_;
   std::vector<Waiter> waiters_;
 };
 
