@@ -91,6 +91,13 @@ bool is_group_membership(FrameBytes frame) {
   return (message >= 130 && message <= 132) || message == 143;
 }
 
+bool is_router_solicitation(FrameBytes frame) {
+  constexpr std::uint8_t kRouterSolicitation = 133;
+  const std::size_t message = kEthernetHeader + kIPv6Header;
+  return read16(frame, 12) == kIPv6 && frame.size() > message && frame[kEthernetHeader + 6] == kIcmp6 &&
+         frame[message] == kRouterSolicitation;
+}
+
 std::optional<Transport> transport_of(FrameBytes frame) {
   std::optional<Transport> transport = find_header(frame);
   if (!transport || transport->header + (transport->tcp ? kTcpHeader : kUdpHeader) > transport->end) {

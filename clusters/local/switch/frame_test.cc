@@ -168,5 +168,17 @@ TEST(Frame, KnowsGroupMembership) {
   EXPECT_FALSE(is_group_membership(mld));
 }
 
+TEST(Frame, KnowsWhoAsksForARouter) {
+  Bytes solicitation(70, 0);
+  solicitation[12] = 0x86;
+  solicitation[13] = 0xDD;
+  solicitation[20] = 58;
+  solicitation[54] = 133;
+  EXPECT_TRUE(is_router_solicitation(solicitation));
+  EXPECT_FALSE(is_router_solicitation(FrameBytes(solicitation).first(54)));
+  solicitation[54] = 135;
+  EXPECT_FALSE(is_router_solicitation(solicitation));
+}
+
 }  // namespace
 }  // namespace holdfast

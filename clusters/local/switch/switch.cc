@@ -196,7 +196,8 @@ void Switch::take(std::size_t from, std::span<std::uint8_t> frame) {
     if (to < ports_.size() && to != from && ports_[to]->mac() == mac) forward(from, to, frame);
     return;
   }
-  if (is_group_membership(frame)) return;
+  // What kernels say by themselves: nobody here listens to it, and it would be counted among the clients' packets.
+  if (is_group_membership(frame) || is_router_solicitation(frame)) return;
   for (std::size_t to = 0; to < ports_.size(); ++to) {
     if (to == from) continue;
     std::array<std::uint8_t, kFrameLimit> copy{};
