@@ -42,7 +42,7 @@ struct alignas(64) Slot {
 
 struct Page {
   std::atomic<std::uint32_t> sequence;
-  alignas(64) Shift wall;
+  Shift wall;
   Shift monotonic;
   std::array<Slot, kSlots> slots;
 };
