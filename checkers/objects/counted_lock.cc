@@ -59,7 +59,23 @@ class Counting {
     const auto decider = [this](const Promise& promise, Operations operations, const Limits& limits) {
       return again(promise, operations, limits);
     };
+    if (promise_.kind == Kind::semaphore && promise_.identity != Identity::hold && holds.size() == 1) {
+      return find_core_as(decision_, promise_, arena_of(operations_, holds_, up_to(holds.front())), search, limits_);
+    }
     find_core(decision_, promise_, arena_of(operations_, holds_, std::move(holds)), decider, limits_);
+  }
+
+  // A hold and the earlier ones of its process. Once weakened those need not have been given back, and their permits
+  // may explain what this one's do not.
+  [[nodiscard]] std::vector<std::uint32_t> up_to(std::uint32_t last) const {
+    const std::uint32_t end = holds_.of(last).front();
+    std::vector<std::uint32_t> result;
+    for (std::uint32_t hold = 0; hold < holds_.size(); ++hold) {
+      const auto members = holds_.of(hold);
+      if (members.empty() || members.front() > end) continue;
+      if (operations_[members.front()].process == operations_[end].process) result.push_back(hold);
+    }
+    return result;
   }
 
   Decision again(const Promise& promise, Operations operations, const Limits& limits) const {

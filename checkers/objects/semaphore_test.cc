@@ -91,6 +91,24 @@ TEST(Semaphore, AllSmallHistories) {
       1'000U);
 }
 
+// The two last releases alone could be met with the permits of the first acquire, were its release not true.
+TEST(Semaphore, TheCoreKnowsWhatTheProcessGaveBackBefore) {
+  const Promise promise = semaphore(2, Identity::crash);
+  const auto permits = [](std::int64_t count, Operation operation) {
+    operation.argument = count;
+    return operation;
+  };
+  const Operation acquire = lock_operation(Call::acquire);
+  const Operation release = lock_operation(Call::release);
+  const History history = {at(0, 4, permits(2, acquire), 1), at(5, 7, permits(2, release), 1), at(8, 9, acquire, 1),
+                           at(10, 11, release, 1), at(12, 13, release, 1)};
+  const Decision decision = decide_semaphore(promise, history, {});
+  EXPECT_EQ(decision.answer, Answer::violation);
+  const auto wrong = oracle::disagreement(promise, history, decide_semaphore);
+  EXPECT_FALSE(wrong) << *wrong;
+  EXPECT_EQ(decide_semaphore(promise, History(history.begin(), history.end() - 1), {}).answer, Answer::linearizable);
+}
+
 TEST(Semaphore, RandomHistories) {
   EXPECT_GT(testing::try_random_histories(semaphore(2), unit_menu(), 10, 5, 1, decide_semaphore),
             oracle::random_cases() / 500);
