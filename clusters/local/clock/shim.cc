@@ -44,6 +44,7 @@ int by_system_call(clockid_t clock, timespec* time) {
 template <typename T>
 T* map(long file, std::size_t size, int flags) {
   const long address = ::syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, flags, file, 0);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a system call's answer is a number
   return address == -1 ? nullptr : reinterpret_cast<T*>(address);
 }
 

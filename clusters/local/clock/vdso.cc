@@ -35,6 +35,7 @@ struct Image {
 
 template <typename T>
 const T* at(std::uintptr_t address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel says it as a number
   return reinterpret_cast<const T*>(address);
 }
 
@@ -85,6 +86,7 @@ ClockGetTime find_clock_gettime() {
   const std::size_t count = symbol_count(image);
   for (std::size_t i = 0; i < count; ++i) {
     if (image.symbols[i].st_shndx != SHN_UNDEF && same(image.names + image.symbols[i].st_name, kName)) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): as above
       return reinterpret_cast<ClockGetTime>(image.base + image.symbols[i].st_value);
     }
   }
