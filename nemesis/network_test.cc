@@ -320,6 +320,7 @@ TEST_F(GrudgeTest, AWholeGrudgeIsQuickAndAtomic) {
       for (std::uint32_t i = 1; !stop; ++i) {
         first.send(i);
         second.send(i);
+        std::this_thread::sleep_for(microseconds(50));  // or a buffer would overflow, and that is no cut
       }
     });
     std::uint32_t seen = 0;
