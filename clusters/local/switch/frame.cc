@@ -91,11 +91,12 @@ bool is_group_membership(FrameBytes frame) {
   return (message >= 130 && message <= 132) || message == 143;
 }
 
-bool is_router_solicitation(FrameBytes frame) {
-  constexpr std::uint8_t kRouterSolicitation = 133;
+bool is_discovery(FrameBytes frame) {
+  constexpr std::uint8_t kFirst = 133;  // router solicitation
+  constexpr std::uint8_t kLast = 137;   // redirect
   const std::size_t message = kEthernetHeader + kIPv6Header;
   return read16(frame, 12) == kIPv6 && frame.size() > message && frame[kEthernetHeader + 6] == kIcmp6 &&
-         frame[message] == kRouterSolicitation;
+         frame[message] >= kFirst && frame[message] <= kLast;
 }
 
 std::optional<Transport> transport_of(FrameBytes frame) {

@@ -23,7 +23,8 @@ constexpr std::size_t kEthernetHeader = 14;
 // Hosts tell routers and switches which groups they listen to (IGMP, MLD). This switch sends to all; it needs no
 // telling.
 [[nodiscard]] bool is_group_membership(FrameBytes frame);
-[[nodiscard]] bool is_router_solicitation(FrameBytes frame);
+// IPv6 hosts ask for routers and neighbours. There are no routers here, and all neighbours are known.
+[[nodiscard]] bool is_discovery(FrameBytes frame);
 
 // Offsets in the frame of an unfragmented TCP segment or UDP datagram over IPv4 or IPv6.
 struct Transport {

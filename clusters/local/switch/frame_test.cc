@@ -164,20 +164,22 @@ TEST(Frame, KnowsGroupMembership) {
   mld[54] = 58;
   mld[62] = 143;
   EXPECT_TRUE(is_group_membership(mld));
-  mld[62] = 135;  // neighbour discovery is for everybody
+  mld[62] = 128;
   EXPECT_FALSE(is_group_membership(mld));
 }
 
-TEST(Frame, KnowsWhoAsksForARouter) {
+TEST(Frame, KnowsWhoAsksForRoutersAndNeighbours) {
   Bytes solicitation(70, 0);
   solicitation[12] = 0x86;
   solicitation[13] = 0xDD;
   solicitation[20] = 58;
   solicitation[54] = 133;
-  EXPECT_TRUE(is_router_solicitation(solicitation));
-  EXPECT_FALSE(is_router_solicitation(FrameBytes(solicitation).first(54)));
+  EXPECT_TRUE(is_discovery(solicitation));
+  EXPECT_FALSE(is_discovery(FrameBytes(solicitation).first(54)));
   solicitation[54] = 135;
-  EXPECT_FALSE(is_router_solicitation(solicitation));
+  EXPECT_TRUE(is_discovery(solicitation));
+  solicitation[54] = 128;  // an echo is for everybody
+  EXPECT_FALSE(is_discovery(solicitation));
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ void Switch::take(std::size_t from, std::span<std::uint8_t> frame) {
     return;
   }
   // What kernels say by themselves: nobody here listens to it, and it would be counted among the clients' packets.
-  if (is_group_membership(frame) || is_router_solicitation(frame)) return;
+  if (is_group_membership(frame) || is_discovery(frame)) return;
   for (std::size_t to = 0; to < ports_.size(); ++to) {
     if (to == from) continue;
     std::array<std::uint8_t, kFrameLimit> copy{};
